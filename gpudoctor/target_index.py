@@ -29,7 +29,9 @@ TARGETS = {
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
-    "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
+    "queries.containers:container_host": (
+        "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
+    ),
     "queries.containers:docker_host": (
         "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
         "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
@@ -67,6 +69,7 @@ TARGETS = {
     "queries.intel:extended_torches": "intel.extension-mismatch",
     "queries.intel:intel_cards": "intel.firmware-missing intel.small-bar",
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
+    "queries.intel:openvinos": "intel.opencl-missing",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
@@ -76,6 +79,8 @@ TARGETS = {
         "ollama.backend-missing ollama.cpu-without-avx ollama.driver-too-old ollama.library-not-there "
         "ollama.service-hides-gpus ollama.vulkan-unmasked"
     ),
+    "queries.ollama:on_amd": "ollama.gfx-without-kernels ollama.service-without-group",
+    "queries.ollama:on_intel": "ollama.vulkan-missing",
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
     "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
@@ -182,11 +187,15 @@ TARGETS = {
 # fmt: off
 # The function of the targets on which a check passes where one of the rest is missing; empty: it has none.
 ONLY_WITH = {
+    "container.cdi-file-missing": ("", "queries.containers:engine_host", "containers.cdi_gone"),
+    "container.cdi-generation-crashes": ("queries.containers:container_host", "containers.cdi_service"),
+    "container.cdi-incomplete": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.cdi-missing": ("", "queries.containers:engine_host", "containers.podman containers.runtime_mode=cdi containers.cdi_service"),
     "container.cdi-not-parsed": ("", "queries.containers:engine_host", "containers.podman containers.docker_cdi"),
     "container.cdi-not-read": ("", "queries.containers:engine_host", "containers.podman", "containers.cdi"),
     "container.cdi-other-major": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.cdi-stale": ("", "queries.containers:engine_host", "targets:nvidia_hardware"),
+    "container.cdi-without-mig": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.docker-desktop-linux": ("", "queries.containers:engine_host", "containers.docker"),
     "container.gpus-without-nvidia": ("", "queries.containers:engine_host", "containers.docker"),
     "container.nested-needs-no-cgroups": ("", "containers.docker", "queries.containers:nvidia_container"),
@@ -211,7 +220,7 @@ ONLY_WITH = {
     "device.ecc-uncorrected": ("queries.cards:nvidia_addresses", "log.events.kind=xid gpus.ecc_uncorrected"),
     "device.fallen-off-the-bus": ("queries.cards:nvidia_addresses", "log.events.kind=xid,lost-at-probe,fallen-off-bus gpus.status=lost"),
     "device.faults-on-one-card": ("", "queries.cards:nvidia_addresses"),
-    "device.gsp-failed": ("queries.cards:nvidia_addresses", "log.events.kind=xid,gsp-wpr2,gsp-failed,gfw-boot"),
+    "device.gsp-failed": ("queries.cards:nvidia_addresses", "log.events.kind=xid,gsp-wpr2,gsp-refused,gsp-failed,gfw-boot"),
     "device.gsp-firmware-missing": ("queries.cards:nvidia_addresses", "log.events.kind=gsp-firmware,gsp-failed,rm-init-failed"),
     "device.init-failed": ("queries.cards:nvidia_addresses", "log.events.kind=rm-init-failed"),
     "device.no-interrupts": ("queries.cards:nvidia_addresses", "log.events.kind=no-interrupts,rm-init-failed"),

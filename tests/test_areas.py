@@ -93,6 +93,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
             "xpu_torches",
             "plain_torches",
             "extended_torches",
+            "openvinos",
         },
         "apple": {"macs", "mac_pythons", "mac_torches", "mac_tensorflows", "mac_jaxes"},
         "windows": {"windows_adapters", "windows_pythons", "windows_torches", "windows_frameworks"},

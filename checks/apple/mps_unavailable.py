@@ -22,7 +22,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     floor = _floor(on)
     if floor is None:
         message = (
-            "Try it in a local Terminal on the Mac: some remote sessions and virtual machines have no Metal device."
+            "Try it in a local Terminal on the Mac: the sandboxes of coding agents, some remote sessions and virtual "
+            "machines have no Metal device."
         )
         return (Fix(message, (query("system_profiler", "SPDisplaysDataType"),), impact="none", verify=proof),)
     update = Fix(
@@ -50,6 +51,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/issues/164943",
+        "https://github.com/openai/codex/issues/10199",
         "https://docs.pytorch.org/docs/stable/notes/mps.html",
     ),
     targets=mac_torches,

@@ -8,7 +8,7 @@ from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.clusters import kubernetes_nodes
-from gpudoctor.tasks import Tasks, as_root
+from gpudoctor.tasks import Edit, Tasks, as_root
 
 _CONFIGURE = Fix(
     "Configure containerd for the nvidia runtime (for CRI-O: --runtime=crio, and restart crio), then restart the "
@@ -21,6 +21,37 @@ _CONFIGURE = Fix(
     root=True,
     needs="restart of containerd",
     verify=ALLOCATABLE,
+)
+# Distributions of Kubernetes that bring their containerd, and how each takes up NVIDIA's runtime.
+_K0S_DROP_IN = "/etc/k0s/containerd.d/nvidia.toml"
+_K0S_TEXT = """version = 2
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+  runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+  BinaryName = "/usr/bin/nvidia-container-runtime"
+"""
+_FOUND_AT_START = (
+    "Restart {}: it looks for NVIDIA's runtime only when it starts, and adds it to its containerd's configuration. "
+    "Then let the device plugin and the pods name the RuntimeClass nvidia."
+)
+_OWN: dict[str, tuple[str, Tasks]] = {
+    "k3s": (_FOUND_AT_START.format("k3s"), (as_root("systemctl", "restart", "k3s*"),)),
+    "rke2": (_FOUND_AT_START.format("RKE2"), (as_root("systemctl", "restart", "rke2-*"),)),
+    "k0s": (
+        "Define the runtime nvidia in a file of k0s's containerd, and restart k0s.",
+        (Edit(_K0S_DROP_IN, text=_K0S_TEXT, root=True), as_root("systemctl", "restart", "k0s*")),
+    ),
+    "microk8s": (
+        "Enable MicroK8s's addon, which configures its containerd (releases before 1.29 call it gpu).",
+        (as_root("microk8s", "enable", "nvidia"),),
+    ),
+}
+_NAMES = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "microk8s": "MicroK8s"}
+_OWN_WHY = (
+    "k3s, RKE2, k0s and MicroK8s bring a containerd of their own, which does not read /etc/containerd: `nvidia-ctk "
+    "runtime configure` alone changes nothing there. Without NVIDIA's runtime, pods of the RuntimeClass nvidia fail "
+    "with 'no "
+    'runtime for "nvidia" is configured\', and the device plugin finds no GPU.'
 )
 _CONFIG = "/etc/containerd/config.toml"
 _WHY = (
@@ -35,6 +66,10 @@ def _runtime(file: IgnoredDropIn) -> str:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    own = facts.cluster.own_runtime
+    if own in _OWN:
+        message, tasks = _OWN[own]
+        return (Fix(message, tasks, "change-environment", root=True, needs="restart of pods", verify=ALLOCATABLE),)
     if not facts.cluster.ignored_drop_ins:
         return (_CONFIGURE,)
     file = facts.cluster.ignored_drop_ins[0]
@@ -66,6 +101,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1404",
         "https://github.com/NVIDIA/nvidia-container-toolkit/pull/1829",
+        "https://docs.k3s.io/add-ons/gpu-operators",
+        "https://docs.k0sproject.io/stable/runtime/",
     ),
     targets=kubernetes_nodes,
     caused_by=("driver.*", "device.*"),
@@ -82,8 +119,14 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
         return None  # pods run by Docker
     if facts.cluster.ignored_drop_ins:
         return _not_read(facts, facts.cluster.ignored_drop_ins[0])
-    if known(facts.containers.cdi):
+    # A specification is enough for a device plugin that has found the GPUs.
+    if known(facts.containers.cdi) and not isinstance(facts.cluster.plugin_blind, str):
         return None
+    own = facts.cluster.own_runtime
+    if own in _NAMES:
+        message = f"{_NAMES[own]} runs pods on this node, and its containerd is not configured for NVIDIA's runtime."
+        toolkit = phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit))
+        return Problem(message, toolkit, _OWN_WHY, severity=Severity.ERROR)
     return Problem(
         "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a CDI "
         "specification names NVIDIA's runtime: no pod gets the GPU.",

@@ -96,7 +96,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "queries.containers:engine_host",
         "containers.podman containers.runtime_mode=cdi containers.cdi_service",
     ),
-    caused_by=("driver.*", "device.*"),
+    caused_by=("driver.*", "device.*", "container.cdi-generation-crashes"),
     affects=("containers",),
     validated_on=("table 2026-11",),
 )

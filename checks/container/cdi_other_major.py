@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.container_host import CdiNode
 from gpudoctor.fixes import cdi
 from gpudoctor.maybe import Maybe, UnknownFactError, known
-from gpudoctor.queries.containers import engine_host
+from gpudoctor.queries.containers import engine_host, in_effect
 from gpudoctor.targets import has_nvidia
 from gpudoctor.tasks import Shell
 
@@ -19,13 +19,6 @@ def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
         yield from engine_host(facts)
 
 
-def _in_effect(facts: Facts) -> list[CdiNode]:
-    """The nodes that a container gets: of files with the same devices, those in /var/run/cdi count."""
-    nodes = known(facts.containers.cdi_nodes)
-    again = {node.kind for node in nodes if node.file.startswith("/var/")}
-    return [node for node in nodes if node.file.startswith("/var/") or node.kind not in again]
-
-
 def _pairs(facts: Facts) -> list[tuple[CdiNode, int, Maybe[int]]]:
     """The nodes that the specification numbers and the host has, each with both majors."""
     uvm = facts.nvidia.kernel.uvm_major
@@ -34,7 +27,8 @@ def _pairs(facts: Facts) -> list[tuple[CdiNode, int, Maybe[int]]]:
         majors |= dict.fromkeys(_UVM, uvm)
     elif uvm is not None:
         majors = {**dict.fromkeys(_UVM, uvm), **majors}
-    return [(node, node.major, majors[node.path]) for node in _in_effect(facts) if node.major and node.path in majors]
+    nodes = in_effect(known(facts.containers.cdi_nodes))
+    return [(node, node.major, majors[node.path]) for node in nodes if node.major and node.path in majors]
 
 
 def _other(facts: Facts) -> list[tuple[CdiNode, int, int]]:
@@ -92,7 +86,7 @@ def cdi_other_major(facts: Facts) -> Problem | None:
         pairs = _pairs(facts)
         for _, _, here in pairs:
             known(here)
-        if not pairs and any(node.major for node in _in_effect(facts)):
+        if not pairs and any(node.major for node in in_effect(known(facts.containers.cdi_nodes))):
             raise UnknownFactError("the host has none of the nodes that the specification numbers")
         return None
     node, major, here = other[0]

@@ -6,12 +6,21 @@ from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.containers import gpu_nodes, has_cuda_wheel, nvidia_container
 from gpudoctor.queries.driver import OFF_PATH
-from gpudoctor.tasks import export, query
+from gpudoctor.tasks import export, lines, query
 
 _LOST = (
     "Engines without their own loader cache, such as Apptainer, pass the driver's libraries in through "
     "LD_LIBRARY_PATH: a module, a shell startup file or an image that overwrites this variable loses them. Images "
     "without ldconfig (Alpine, distroless) do not find them either."
+)
+
+
+# https://cloud.google.com/kubernetes-engine/docs/how-to/gpus#cuda
+_GKE = "/usr/local/nvidia/"
+_MOUNTED = (
+    "GKE passes the node's driver into a pod as a directory, /usr/local/nvidia, without NVIDIA's runtime, which would "
+    "put it on the loader's path. The image has to name it in LD_LIBRARY_PATH: NVIDIA's base images did so until CUDA "
+    "12.8, others never did, and programs set the variable without it."
 )
 
 
@@ -33,6 +42,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if off is None:
         return container.pass_gpus(facts)
     folder = off.path.rpartition("/")[0]
+    lasting = (_in_pod(folder),) if facts.host.kubernetes is True else ()
     return (
         Fix(
             f"Prepend the directory {folder} to LD_LIBRARY_PATH; remove whatever overwrites the variable from shell "
@@ -42,6 +52,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             needs="restart of the program",
             verify=query("nvidia-smi"),
         ),
+        *lasting,
+    )
+
+
+def _in_pod(folder: str) -> Fix:
+    text = f"spec:\n  containers:\n  - env:\n    - name: LD_LIBRARY_PATH\n      value: {folder}"
+    return container.again(
+        "Permanently: set the variable in the pod's specification, in front of what the image has there (or as ENV in "
+        "its Dockerfile), and recreate the pod.",
+        lines(text),
+        needs=container.POD_AGAIN,
     )
 
 
@@ -57,6 +78,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
         "https://github.com/89luca89/distrobox/blob/main/docs/useful_tips.md",
         "https://github.com/containers/toolbox/issues/116",
+        "https://github.com/GoogleCloudPlatform/compute-gpu-installation/issues/46",
     ),
     targets=nvidia_container,
     caused_by=("cluster.job-without-gpu",),
@@ -75,7 +97,8 @@ def libraries_not_passed(facts: Facts) -> Problem | None:
     off = _off(facts)
     if off is not None:
         message = f"{off.path} is in this container ({container.engine(facts)}), but not on the loader's path."
-        return Problem(message, (f"LD_LIBRARY_PATH={facts.host.environment.get('LD_LIBRARY_PATH', '')}",), cause=_LOST)
+        evidence = (f"LD_LIBRARY_PATH={facts.host.environment.get('LD_LIBRARY_PATH', '')}",)
+        return Problem(message, evidence, cause=_MOUNTED if off.path.startswith(_GKE) else _LOST)
     message = (
         f"{nodes[0].path} is in this container ({container.engine(facts)}), but neither libcuda.so.1 nor "
         "libnvidia-ml.so.1 is: the host's driver libraries were not passed in."

@@ -31,10 +31,13 @@ _CYCLE = Fix(
 )
 
 
+_KINDS = ("gsp-wpr2", "gsp-refused", "gsp-failed", "gfw-boot")
+
+
 def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.gpu is not None and on.answers and on.gpu.recovery_action == "none":
         return ()
-    stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed", "gfw-boot")
+    stuck = () if on.answers else on.events(*_KINDS)
     return (*stuck, *on.xids(119, 120))
 
 
@@ -62,9 +65,23 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 def _refused(on: OnAddress) -> bool:
     """Whether the firmware's own start failed first: then WPR2 is up because of that, in each attempt after it."""
-    codes = _codes(on)
-    first = next((e.kind for e in on.events("gsp-wpr2", "gsp-failed", "gfw-boot")), None)
-    return first == "gsp-failed" and bool(codes) and failure(codes[0]).kind == "firmware"
+    codes, first = _codes(on), _first(on)
+    if first is None or first.kind == "gsp-refused":
+        return first is not None
+    return first.kind == "gsp-failed" and bool(codes) and failure(codes[0]).kind == "firmware"
+
+
+def _first(on: OnAddress) -> LogEvent | None:
+    """What was logged first; newer drivers try four times in one go, and report only the last attempt's number."""
+    return next(iter(on.events(*_KINDS)), None)
+
+
+def _sign(on: OnAddress) -> str:
+    """What the table of known bugs calls the first failure."""
+    first, codes = _first(on), _codes(on)
+    if first is not None and first.kind == "gsp-refused":
+        return f"Booter {first.what['code']}" if "code" in first.what else "0x62:0x1f"
+    return codes[0].rpartition(":")[0] if codes else ""
 
 
 def _codes(on: OnAddress) -> tuple[str, ...]:
@@ -74,9 +91,9 @@ def _codes(on: OnAddress) -> tuple[str, ...]:
 
 def _known(on: OnAddress) -> tuple[Regression, ...]:
     """The known bugs of the loaded driver that begin with what is logged here."""
-    release, codes = known_or(on.facts.nvidia.kernel.loaded, None), _codes(on)
+    release, sign = known_or(on.facts.nvidia.kernel.loaded, None), _sign(on)
     generation = text_of(on.card.generation) if on.card is not None else ""
-    return regressions("nvidia", release, generation, codes[0].rpartition(":")[0]) if release and codes else ()
+    return regressions("nvidia", release, generation, sign) if release and sign else ()
 
 
 def _other_release(on: OnAddress) -> Fix:
@@ -129,9 +146,10 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1104",
+        "https://github.com/ublue-os/bazzite/issues/4494",
     ),
     targets=nvidia_addresses,
-    only_with=("log.events.kind=xid,gsp-wpr2,gsp-failed,gfw-boot",),
+    only_with=("log.events.kind=xid,gsp-wpr2,gsp-refused,gsp-failed,gfw-boot",),
     caused_by=(
         "device.fallen-off-the-bus",
         "device.power-cable-missing",
@@ -151,7 +169,8 @@ def gsp_failed(on: OnAddress) -> Problem | None:
     if _refused(on) and not on.answers:
         release = phrase(" of driver {}", on.facts.nvidia.kernel.loaded)
         later = " Later attempts find WPR2 already up." if any(e.kind == "gsp-wpr2" for e in logged) else ""
-        message = f"{on.name}: the GSP firmware{release} failed to start ({_codes(on)[0]}).{later}"
+        code = next((f" ({code})" for code in _codes(on)), "")
+        message = f"{on.name}: the GSP firmware{release} failed to start{code}.{later}"
         cause = _REFUSED + "".join(f" Known: {row.what}, from {row.first} on ({row.source})." for row in _known(on))
     elif any(e.kind == "gsp-wpr2" for e in logged):
         message = (

@@ -17,7 +17,7 @@ _NOT_STARTED = 143
 
 
 def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
-    logged = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
+    logged = on.events("rm-init-failed", "gsp-refused", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
     elsewhere = _ELSEWHERE | ({_NOT_STARTED} if logged else set())
     return tuple(e for e in on.xids() if e.code not in elsewhere and _is_hardware(e.code))
 

@@ -8,8 +8,8 @@ from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, UNFIT
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.targets import cards_of, gpus_of
-from gpudoctor.tasks import filtered, query
+from gpudoctor.targets import cards_of, gpus_of, in_container
+from gpudoctor.tasks import Edit, Task, filtered, query
 
 _AGAIN = Fix(
     "Read the kernel log for this GPU, then reboot. If it stays missing, power-cycle the machine and reseat the card.",
@@ -52,10 +52,23 @@ def _refused(facts: Facts) -> list[PciDevice]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not _refused(facts):
-        return (_AGAIN,)
+        return (*_bind(facts), _AGAIN)
     if facts.cloud.provider in ("aws", "azure"):
         return (another_host(facts),)
     return (_AGAIN, _REPLACE)
+
+
+def _bind(facts: Facts) -> tuple[Fix, ...]:
+    """A virtual machine that stopped can leave its GPU without a driver, and with vfio-pci's name on it."""
+    left = _unbound(facts)
+    if not left or in_container(facts):
+        return ()
+    tasks: list[Task] = []
+    for card in left[:4]:
+        tasks.append(Edit(f"/sys/bus/pci/devices/{card.address}/driver_override", text="\n", root=True))
+        tasks.append(Edit("/sys/bus/pci/drivers_probe", text=f"{card.address}\n", root=True))
+    message = "If a virtual machine had the GPU before, and does not run: bind the GPU to nvidia again."
+    return (Fix(message, tuple(tasks), "reload-module", root=True, verify=query("nvidia-smi", "-L")),)
 
 
 @check(
@@ -63,7 +76,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     severity=Severity.ERROR,
     cause="The driver could not initialize one of several GPUs, or it was excluded or drained.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
+        "https://github.com/canonical/lxd/issues/12128",
+    ),
     targets=own_kernel,
     caused_by=(*DEAD, *OTHER_DRIVERS, *UNFIT, "device.xid-hardware"),
     affects=("everything",),

@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, own_system, system
 from gpudoctor.fixes.driver import debian_kernel
+from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
@@ -13,6 +14,8 @@ from gpudoctor.tasks import as_root, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if ways := own_system.build(facts):
+        return ways
     commands = module.build_commands(facts)
     if not module.headers(facts):
         message = (
@@ -27,16 +30,25 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=query("nvidia-smi"),
     )
+    return (own, *_with_newest_kernel(facts))
+
+
+def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
+    """For an archive with the headers of its newest kernels alone; Fedora's has those of the newest and the first."""
     newest = debian_kernel(system.kernel_of(facts))
-    if facts.host.distribution.id != "debian" or len(newest) == 1:
-        return (own,)
+    if facts.host.distribution.id == "debian" and len(newest) > 1:
+        commands = (as_root("apt-get", "update"), *system.install(facts, *newest))
+        program, archive, builds = "apt", "Debian's archive", "for which DKMS builds the module"
+    elif facts.host.distribution.id == "fedora" and packages.is_familys_kernel("fedora", system.kernel_of(facts)):
+        commands = (as_root("dnf", "upgrade", "--refresh", "kernel*"), *system.install(facts, "kernel-devel-matched"))
+        program, archive, builds = "dnf", "Fedora's repository", "for which akmods or DKMS builds the module"
+    else:
+        return ()
     message = (
-        "If apt does not find them, because Debian's archive has the headers of its newest kernel alone: install that "
-        "kernel with its headers, for which DKMS builds the module, then reboot."
+        f"If {program} does not find them, because {archive} has the headers of its newest kernel alone: install that "
+        f"kernel with its headers, {builds}, then reboot."
     )
-    commands = (as_root("apt-get", "update"), *system.install(facts, *newest))
-    upgrade = Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
-    return (own, upgrade)
+    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
 @check(

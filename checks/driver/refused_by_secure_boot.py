@@ -72,7 +72,7 @@ def _enrol(facts: Facts) -> Fix:
         made = (as_root("kmodgenca", "-a"),)
         commands = (as_root("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der"),)
         build = (as_root("akmods", "--force", "--rebuild", "--kernels", system.kernel_of(facts)),)
-    elif facts.host.distribution.id == "ubuntu":
+    elif prebuilt.has_ubuntus_packages(facts):
         made = (as_root("update-secureboot-policy", "--new-key"),)
         commands = (as_root("update-secureboot-policy", "--enroll-key"),)
     elif family in ("debian", "fedora", "suse", "arch"):

@@ -29,6 +29,14 @@ _BASE = (
     "A laptop's firmware starts the GPU at its base power (TGP). Only NVIDIA's daemon nvidia-powerd (Dynamic Boost) "
     "raises the limit under load, by the power that the CPU leaves; without it the GPU stays at its base power."
 )
+_SUPPLY = (
+    "Check the card's power: the power supply (PSU) and its cables, all connectors of the board, and a power cap set "
+    "in the server's management (BMC, iDRAC); then its cooling."
+)
+_CHARGER = (
+    "Use the charger that came with the laptop, in its own socket, and the power profile for performance: with a "
+    "weaker one (USB-C, a dock), on battery or in a quiet profile the firmware lowers the limit. Then its cooling."
+)
 _REFUSED = (
     "nvidia-powerd cannot control Dynamic Boost on this firmware (SBIOS), and while it runs the driver keeps the GPU "
     "at a fallback limit below its base power."
@@ -51,12 +59,12 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
                 undo=(undo,),
             )
         )
+    laptop = mobile(on.facts, on.gpu)
     fixes.append(
         Fix(
-            "Check the card's power: the power supply (PSU) and its cables, all connectors of the board, and a "
-            "power cap set in the server's management (BMC, iDRAC); then its cooling.",
+            _CHARGER if laptop else _SUPPLY,
             (query("nvidia-smi", "-q", "-d", "POWER,PERFORMANCE", "-i", index),),
-            "replace-hardware",
+            None if laptop else "replace-hardware",
             verify=query(
                 "nvidia-smi", "-i", index, "--query-gpu=clocks.sm,clocks.max.sm,power.draw,power.limit", "--format=csv"
             ),
@@ -71,7 +79,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     cause="The driver lowers the clocks to keep the power below its cap (SW power cap). A lowered limit, or a board "
     "that gets too little power, makes the GPU slow though everything works.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1162",
+    ),
     targets=nvidia_gpus,
     caused_by=(
         "device.xid-hardware",

@@ -28,4 +28,5 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     kubelet: Maybe[bool] = NOT  # pods run on this machine: it is a node
     runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here
     plugin_blind: Maybe[str | None] = NOT  # the line of the device plugin's log that it finds no GPU; None: none is
+    own_runtime: str | None = None  # the Kubernetes here that brings its own containerd: k3s, rke2, k0s, microk8s
     ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read

@@ -24,6 +24,14 @@ class CdiNode(msgspec.Struct, frozen=True, kw_only=True):
     major: Small | None = None  # None: it names none, and an engine takes the host's
 
 
+class CdiGone(msgspec.Struct, frozen=True, kw_only=True):
+    """A file, socket or device node that a CDI specification of NVIDIA's passes in, and that the host does not have."""
+
+    file: str  # "/etc/cdi/nvidia.yaml"
+    kind: str  # of its devices: "nvidia.com/gpu"
+    path: str  # "/run/nvidia-persistenced/socket"
+
+
 class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     """The container engines of this host and their NVIDIA configuration."""
 
@@ -54,6 +62,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
     cdi_fields: dict[str, str] = {}  # fields of NVIDIA's specification that came with a later CDI version: that version
     cdi_nodes: Maybe[tuple[CdiNode, ...]] = NOT
+    cdi_gone: tuple[CdiGone, ...] = ()  # what is known to be missing of what NVIDIA's specifications name
     enroot_hook: Maybe[str | None] = NOT  # path of the hook by which enroot passes NVIDIA GPUs; None: there is none
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
     refused: Maybe[tuple[RefusedContainer, ...]] = NOT  # containers that never ran for that; not asked by --quick

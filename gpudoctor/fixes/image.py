@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import own_system
 from gpudoctor.fixes.system import NVIDIA_SMI, is_image, upgrade
 from gpudoctor.knowledge.images import family_of_image, images
 from gpudoctor.knowledge.packages import Flavour
@@ -12,7 +13,7 @@ _BACK = (as_root("rpm-ostree", "rollback"), as_root("systemctl", "reboot"))
 
 
 def driver(facts: Facts, flavor: Flavour, last: int | None) -> tuple[Fix, ...]:
-    """Use the image that has the driver for the GPUs here; none where no image of this system's kind is known to.
+    """Use the image that has the driver for the GPUs here, or the way of a system of its own; none on other systems.
 
     https://docs.bazzite.gg/Installing_and_Managing_Software/Updates_Rollbacks_and_Rebasing/rebase_guide/
 
@@ -21,6 +22,8 @@ def driver(facts: Facts, flavor: Flavour, last: int | None) -> tuple[Fix, ...]:
         flavor: of the kernel modules that the GPUs need.
         last: the last driver branch that supports them all; None: no end is known.
     """
+    if own := own_system.driver(facts, flavor, last):
+        return own
     name = known_or(facts.host.distribution.variant, None) or ""
     row = family_of_image(name) if is_image(facts) else None
     if row is None:

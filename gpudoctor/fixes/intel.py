@@ -61,6 +61,16 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(message, commands, "reinstall-package", root=True, verify=proof(facts)),)
 
 
+def opencl(facts: Facts) -> Fix:
+    """Install Intel's driver for OpenCL."""
+    names = intel.opencl_packages(system.family_of(facts) or "")
+    more = " In a container, add it to the image." if in_container(facts) else ""
+    message = f"Install Intel's driver for OpenCL.{more}"
+    undo = system.remove(facts, *names) if names else ()
+    commands = system.install(facts, *names) if names else ()
+    return Fix(message, commands, "reinstall-package", root=True, undo=undo, verify=query("clinfo", "-l"))
+
+
 def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
     """Install a release of Intel's compute runtime without a known bug: a newer one, or the last one before it."""
     message = f"Install a newer release of Intel's compute runtime ({RUNTIMES})"

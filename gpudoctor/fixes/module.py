@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import nixos, prebuilt, system
+from gpudoctor.fixes import boot, nixos, own_system, prebuilt, system
 from gpudoctor.fixes.driver import debian_kernel, flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
@@ -156,7 +156,9 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     if facts.nvidia.kernel.image_keys is not None:
         return (_newer_image(kernel),)
     if system.family_of(facts) is None:
-        return (_image(kernel),)
+        return own_system.build(facts) or (_image(kernel),)
+    if ready_kernel := _prebuilt_kernel(facts):
+        return _other_kmod(facts, ready_kernel)
     commands = (*build_commands(facts), as_root("modprobe", "nvidia"))
     message = f"Build the module for kernel {kernel}, then load it."
     build = Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
@@ -164,6 +166,26 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     if ready is None:
         return (build,)
     return (ready, *prebuilt.by_dkms(facts, version)) if prebuilt.uses(facts) else (build, ready)
+
+
+def _prebuilt_kernel(facts: Facts) -> str | None:
+    """The newest kernel with a prebuilt module (a kmod package) where nothing here builds any; None: another way."""
+    others = facts.nvidia.kernel.other_kernels
+    ready = any("kmod" in name and "akmod" not in name for name in driver_packages(facts))
+    if not ready or facts.nvidia.kernel.dkms is not None or uses_akmods(facts) or system.family_of(facts) != "fedora":
+        return None
+    return others[-1].kernel if isinstance(others, tuple) and others else None
+
+
+def _other_kmod(facts: Facts, kernel: str) -> tuple[Fix, ...]:
+    """A kernel is often released before the module for it."""
+    back = boot.into_kernel(facts, kernel, f"Boot kernel {kernel}, for which there is a module.", NVIDIA_SMI)
+    message = (
+        f"Once the repository has a module for kernel {system.kernel_of(facts)}: upgrade the driver's packages "
+        "together, then load it. Nothing builds it here; the package with -dkms in its name would, for each kernel."
+    )
+    commands = (*system.upgrade(facts, fedora=("*nvidia*",)), as_root("modprobe", "nvidia"))
+    return back, Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
 
 
 def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:

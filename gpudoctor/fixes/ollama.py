@@ -3,6 +3,8 @@
 https://docs.ollama.com/docker; https://docs.ollama.com/linux. Arch: the packages ollama-cuda and ollama-rocm.
 """
 
+import msgspec
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import driver, nixos, system
@@ -12,12 +14,15 @@ from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known_or, present
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import in_container, on_wsl
-from gpudoctor.tasks import Edit, Tasks, as_root, cmd, export, filtered, pipe, query, unset
-from gpudoctor.tasks.placeholders import CONTAINER
+from gpudoctor.tasks import Edit, Tasks, as_root, cmd, filtered, pipe, query, unset
+from gpudoctor.tasks.placeholders import CONTAINER, REST
 
-INSTALL = pipe(cmd("curl", "-fsSL", "https://ollama.com/install.sh"), cmd("sh"))
-RESTART = as_root("systemctl", "restart", "ollama")
+_INSTALLER = "https://ollama.com/install.sh"
+INSTALL = pipe(cmd("curl", "-fsSL", _INSTALLER), cmd("sh"))
+_RELOAD = as_root("systemctl", "daemon-reload")
 _DROP_INS = "/etc/systemd/system/ollama.service.d"
+_PS = filtered(cmd("ollama", "ps"), query("grep", "GPU"))
+RESTART = as_root("systemctl", "restart", "ollama")
 _SHOWN = query("grep", "inference compute")
 PROOF = filtered(query("journalctl", "-u", "ollama", "-n", "50"), _SHOWN)
 
@@ -52,6 +57,36 @@ def build_for(facts: Facts, backend: str) -> Fix | None:
     return Fix(message, tasks, "reinstall-package", root=True, undo=system.remove(facts, name), verify=PROOF)
 
 
+def with_vulkan(facts: Facts) -> Fix:
+    """Let it compute with Vulkan, which needs no kernels for the GPU's target."""
+    newer = f"Upgrade Ollama to {ollama().vulkan} or newer, and let it compute with Vulkan"
+    if _is_packaged(facts, "arch"):
+        tasks: Tasks = (*system.install(facts, "ollama-vulkan"), RESTART)
+        message = "Install ollama-vulkan, the distribution's library for Vulkan."
+        undo = system.remove(facts, "ollama-vulkan")
+        return Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=PROOF)
+    change = with_variable(facts, "OLLAMA_VULKAN", "1", newer, "services.ollama.package = pkgs.ollama-vulkan;")
+    if _is_of_image(facts) or _is_packaged(facts, "nixos"):
+        return change
+    return msgspec.structs.replace(change, tasks=(INSTALL, *change.tasks), action="reinstall-package", root=True)
+
+
+def older(facts: Facts, release: str, message: str) -> Fix | None:
+    """Install an older release by the installer, where it was it that installed this one.
+
+    Args:
+        facts: the machine, with Ollama.
+        release: which.
+        message: one sentence that starts with a verb.
+    """
+    if _is_of_image(facts):
+        return again(message, cmd("docker", "pull", f"ollama/ollama:{release}-rocm"), verify=PROOF)
+    if not present(facts.ollama.program).startswith("/usr/local/"):
+        return None
+    install = pipe(cmd("curl", "-fsSL", _INSTALLER), cmd("sh", env=(("OLLAMA_VERSION", release),)))
+    return Fix(message, (install,), "reinstall-package", root=True, undo=(INSTALL,), verify=PROOF)
+
+
 def upgrade(facts: Facts, backend: str | None, release: str, effect: str) -> Fix:
     """Install a newer release.
 
@@ -71,37 +106,34 @@ def upgrade(facts: Facts, backend: str | None, release: str, effect: str) -> Fix
     return Fix(message, tasks, "reinstall-package", root=True, verify=PROOF)
 
 
-def with_variable(facts: Facts, name: str, value: str | None, message: str) -> Fix:
-    """Start Ollama's server with a variable, or without.
+def with_variable(facts: Facts, name: str, value: str | None, message: str, nixos_option: str = "") -> Fix:
+    """Start Ollama's server with a variable, or without: its service does not get those of a shell.
 
     Args:
         facts: the machine, with Ollama.
         name: the variable.
         value: what it is set to; None: it is taken away.
         message: what to do, without its end.
+        nixos_option: the line of NixOS's configuration that does the same, where there is an option of its own.
     """
+    if _is_of_image(facts):
+        if value is None:
+            return again(f"{message}: on the host, recreate the container without {name}.", verify=_PS)
+        return again(f"{message}.", cmd("docker", "run", "-e", f"{name}={value}", REST), verify=_PS)
     if nixos.is_nixos(facts):
         option = f"services.ollama.environmentVariables.{name}"
         text = f'{option} = "{value}";' if value is not None else f"# without {option}"
-        return nixos.rebuild(f"{message}.", text, "change-environment", PROOF)
-    if _is_of_image(facts):
-        how = f"with `-e {name}={value}`" if value is not None else f"without {name}"
-        proof = filtered(cmd("ollama", "ps"), query("grep", "GPU"))
-        return again(f"{message}: on the host, recreate the container {how}.", verify=proof)
-    if not any(one.path for one in known_or(facts.ollama.settings, ())):
-        task = export(name, value) if value is not None else unset(name)
-        return Fix(f"{message} in the shell that starts `ollama serve`.", (task,), "change-environment")
+        return nixos.rebuild(f"{message}.", nixos_option or text, "change-environment", PROOF)
+    if not known_or(facts.ollama.service.user, None):
+        tasks: Tasks = (cmd("ollama", "serve", env=((name, value),)) if value is not None else unset(name),)
+        where = "." if value is not None else " in the shell that starts `ollama serve`."
+        return Fix(f"{message}{where}", tasks, "change-environment", needs="restart of the program", verify=_PS)
     path = f"{_DROP_INS}/{name.lower().replace('_', '-')}.conf"
-    line = f"Environment={name}={value}" if value is not None else f"UnsetEnvironment={name}"
-    reload = (as_root("systemctl", "daemon-reload"), RESTART)
-    return Fix(
-        f"{message}.",
-        (as_root("mkdir", "-p", _DROP_INS), Edit(path, text=f"[Service]\n{line}\n", root=True), *reload),
-        "change-environment",
-        root=True,
-        undo=(Edit(path, gone=True, root=True), *reload),
-        verify=PROOF,
-    )
+    line = f'Environment="{name}={value}"' if value is not None else f"UnsetEnvironment={name}"
+    write = Edit(path, text=f"[Service]\n{line}\n", root=True)
+    tasks = (as_root("mkdir", "-p", _DROP_INS), write, _RELOAD, RESTART)
+    undo: Tasks = (Edit(path, gone=True, root=True), _RELOAD, RESTART)
+    return Fix(f"{message}.", tasks, "change-environment", root=True, undo=undo, verify=PROOF)
 
 
 def newer_driver(facts: Facts, branch: int) -> tuple[Fix, ...]:
@@ -137,6 +169,6 @@ def _image(facts: Facts, backend: str | None, what: str) -> Fix:
     message = f"On the host, recreate the container with its options from the image {name}, which {what}."
     program = engine(facts)
     if program not in ("docker", "podman"):
-        return again(message, verify=filtered(cmd("ollama", "ps"), query("grep", "GPU")))
+        return again(message, verify=_PS)
     pulled = name if program == "docker" else f"docker.io/{name}"
     return again(message, cmd(program, "pull", pulled), verify=filtered(query(program, "logs", CONTAINER), _SHOWN))

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import system
 from gpudoctor.knowledge import packages
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import owned_by
 from gpudoctor.queries.driver import first_module
 from gpudoctor.tasks import Tasks, as_root, query
@@ -22,8 +22,13 @@ def uses(facts: Facts) -> bool:
     return ready and not any(n.startswith("nvidia-dkms") for n in names)
 
 
+def has_ubuntus_packages(facts: Facts) -> bool:
+    """Whether this distribution has Ubuntu's kernels and packages: Ubuntu itself, Mint and the like."""
+    return packages.has_ubuntus_packages(known_or(facts.host.distribution.id, ""))
+
+
 def install(facts: Facts, version: str | None) -> Fix | None:
-    """Install the running kernel's package and the one that follows later kernels; None where it is not Ubuntu.
+    """Install the running kernel's package and the one that follows later kernels; None where it is not Ubuntu's.
 
     What DKMS built goes at the same time: depmod prefers the directory updates, where DKMS puts it, to kernel
     (https://manpages.ubuntu.com/manpages/noble/man5/depmod.d.5.html), so modprobe would load that again. The package
@@ -34,7 +39,7 @@ def install(facts: Facts, version: str | None) -> Fix | None:
         version: the driver's version, which gives the branch.
     """
     kernel = system.kernel_of(facts)
-    if facts.host.distribution.id != "ubuntu" or not version or not _is_ubuntus(kernel):
+    if not version or not has_ubuntus_packages(facts) or not _is_ubuntus(kernel):
         return None
     branch = _branch(facts, version)
     follows = following(facts, branch)
@@ -54,7 +59,7 @@ def install(facts: Facts, version: str | None) -> Fix | None:
 def following(facts: Facts, branch: str) -> str | None:
     """The package that has the signed modules of a branch ("580-open") for this and later kernels; None: unknown."""
     kernel = system.kernel_of(facts)
-    if facts.host.distribution.id != "ubuntu" or not _is_ubuntus(kernel):
+    if not has_ubuntus_packages(facts) or not _is_ubuntus(kernel):
         return None
     follows = _follows(facts, kernel)
     return f"linux-modules-nvidia-{branch}-{follows}" if follows else None
@@ -113,8 +118,9 @@ def _branch(facts: Facts, version: str) -> str:
 
 def _follows(facts: Facts, kernel: str) -> str | None:
     """The end of the meta package's name: generic, generic-hwe-24.04; None where it is not known."""
-    flavor, release = kernel.rpartition("-")[2], facts.host.distribution.version
-    first = packages.ubuntu_kernel(release) if isinstance(release, str) else None
-    if flavor != "generic" or first is None or not isinstance(release, str):
+    flavor, own = kernel.rpartition("-")[2], facts.host.distribution
+    release = packages.ubuntu_release(known_or(own.id, ""), known_or(own.version, None) or "")
+    first = packages.ubuntu_kernel(release) if release else None
+    if flavor != "generic" or release is None or first is None:
         return None
     return flavor if kernel.startswith(f"{first}.") else f"{flavor}-hwe-{release}"

@@ -20,7 +20,7 @@ from gpudoctor.tasks import Manual
 # Programs and files of the kernel, its modules and the driver's packages, which neither a container nor WSL has.
 _HOST = pattern(
     r"\b(ubuntu-drivers|(nvidia-)?modprobe|rmmod|dkms|akmods?|kmodgenca|mokutil|dracut|update-initramfs|update-grub|grubby"
-    r"|reboot|poweroff|akmod-nvidia|nvidia-driver|nvidia-open|libnvidia-compute|xorg-x11-drv-nvidia|libcuda1|kernel-devel"
+    r"|reboot|poweroff|akmod-nvidia|nvidia-drivers?|nvidia-open|libnvidia-compute|xorg-x11-drv-nvidia|libcuda1|kernel-devel"
     r"|linux-(headers|generic|firmware)|nvidia-fabric-?manager|nvidia-gridd|nvidia-persistenced|amdgpu-install)\b"
     r"|/etc/modprobe\.d|kernel command line|--gpu-?reset|systemctl (isolate|set-default)|nvidia-smi -(pl|pm|c|mig|r)\b"
 )

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.knowledge import packages
+from gpudoctor.knowledge import packages, systems
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, query
@@ -18,9 +18,17 @@ NVIDIA_SMI = query("nvidia-smi")
 def family_of(facts: Facts) -> packages.Family | None:
     """The family of the distribution; None where it is unknown or its package manager is not supported."""
     distribution = facts.host.distribution
-    if isinstance(distribution.id, Unknown):
+    if isinstance(distribution.id, Unknown) or own_system_of(facts) is not None:
         return None
     return packages.family(distribution.id, distribution.like)
+
+
+def own_system_of(facts: Facts) -> tuple[systems.OwnSystem, dict[str, str]] | None:
+    """The system that this is if it installs the driver in a way of its own; a container's kernel is its host's."""
+    own, kernel = facts.host.distribution.id, facts.host.kernel.release
+    if isinstance(own, Unknown) or isinstance(kernel, Unknown) or in_container(facts):
+        return None
+    return systems.own_system(own, kernel)
 
 
 def host_family(facts: Facts | None) -> packages.Family | None:

@@ -21,6 +21,17 @@ class CdiReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last_without: str
     engines: dict[str, str]
     etc_alone: tuple[str, str]  # Podman's releases that read /etc/cdi alone: from the first, before the second
+    gpus_by_cdi: str  # the first Docker whose --gpus takes a specification
+
+
+class SandboxUtils(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Toolkits that a driver's libnvidia-sandboxutils ends, and the driver branches that have that library."""
+
+    since: str
+    settable: str
+    before: str
+    branches: tuple[int, ...]
+    fixed: int
 
 
 class DevicePlugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +46,7 @@ class ContainerToolkit(KnowledgeTable, frozen=True):
 
     cgroups: CgroupReleases
     cdi: CdiReleases
+    sandboxutils: SandboxUtils
     plugin: DevicePlugin
 
 

@@ -51,6 +51,7 @@ class IntelTable(KnowledgeTable, frozen=True):
     cards: IntelRows
     legacy: LegacyDevices
     packages: dict[str, tuple[str, ...]]
+    opencl: dict[str, tuple[str, ...]]
     runtime: RuntimePackages
     loader: LoaderBuilds
     tiles: dict[str, int]
@@ -89,6 +90,11 @@ def legacy_generation(device: str) -> str | None:
 def is_dropped_by(build: int) -> bool:
     """Whether this build of the compute runtime lacks the legacy generations; 24.35's may have been built with them."""
     return build >= _intel().legacy.dropped
+
+
+def opencl_packages(family: str) -> tuple[str, ...]:
+    """Return the packages with Intel's driver for OpenCL in a family of distributions."""
+    return _intel().opencl.get(family, ())
 
 
 def packages(of: str) -> tuple[str, ...]:

@@ -48,12 +48,22 @@ class DriverRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prebuilt: str = ""
 
 
+class HeadersRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The package with the headers of kernels (a regular expression) that have names of their own."""
+
+    family: Family
+    kernel: str
+    package: str
+
+
 class Packages(KnowledgeTable, frozen=True):
     """The table ``packages.toml``."""
 
     family: dict[Family, Manager]
+    headers: tuple[HeadersRow, ...]
     driver: tuple[DriverRow, ...]
     ubuntu_kernel: dict[str, str]
+    ubuntu_release: dict[str, dict[str, str]]
     newest_branch: dict[str, int]
     oldest_branch: dict[str, int]
     smi: dict[str, str]
@@ -142,6 +152,27 @@ def ubuntu_kernel(release: str) -> str | None:
     return packages().ubuntu_kernel.get(release)
 
 
+def has_ubuntus_packages(distro_id: str) -> bool:
+    """Whether a distribution has the kernels and packages of Ubuntu: itself, Mint and the like.
+
+    Args:
+        distro_id: ID of os-release.
+    """
+    return distro_id == "ubuntu" or distro_id in packages().ubuntu_release
+
+
+def ubuntu_release(distro_id: str, release: str) -> str | None:
+    """Return the release of Ubuntu whose packages a distribution has; None where it is not known.
+
+    Args:
+        distro_id: ID of os-release ("linuxmint").
+        release: VERSION_ID of os-release ("22.2").
+    """
+    if distro_id == "ubuntu":
+        return release
+    return packages().ubuntu_release.get(distro_id, {}).get(release.partition(".")[0])
+
+
 def newest_branch(distro_id: str, release: str) -> int | None:
     """Return the newest driver branch among a release's own packages, where it is older than what we advise.
 
@@ -171,8 +202,16 @@ def older_release(distro_id: str, release: str, branch: int) -> str | None:
     return next((key.title() for key in reversed(oldest) if key.startswith(name) and oldest[key] <= branch), None)
 
 
+def is_familys_kernel(of: Family, kernel: str) -> bool:
+    """Whether a kernel is the family's own, by its name: its headers are not called otherwise."""
+    return not any(row.family == of and re.fullmatch(row.kernel, kernel) for row in packages().headers)
+
+
 def headers_package(of: Family, kernel: str) -> str:
     """Return the package with the headers of the kernel of this release ("6.8.0-31-generic")."""
+    for row in packages().headers:
+        if row.family == of and (found := re.fullmatch(row.kernel, kernel)):
+            return row.package.format(kernel=kernel, **found.groupdict())
     if of == "arch":
         return _arch_headers(kernel)
     if kernel.endswith("-pve"):
@@ -269,5 +308,5 @@ def _arch_headers(kernel: str) -> str:
         return f"{manjaro_kernel(kernel)}-headers"
     last = kernel.rpartition("-")[2]
     special = "" if last.startswith("arch") or last.isdigit() or "." in last else last
-    found = special or next((w for w in ("zen", "hardened", "cachyos") if w in kernel), "")
+    found = special or next((w for w in ("zen", "hardened") if w in kernel), "")
     return f"linux-{found}-headers" if found else "linux-headers"

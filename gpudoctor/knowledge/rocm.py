@@ -57,6 +57,14 @@ class RocmInWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cards: tuple[WslCards, ...]
 
 
+class RocmOfApt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """AMD's packages for apt: a regular expression for their versions, and the file that prefers their origin."""
+
+    version: str
+    pin: str
+    origin: str
+
+
 class RocmTable(KnowledgeTable, frozen=True):
     """The table ``rocm.toml``."""
 
@@ -73,6 +81,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     space_in_path: SpaceInPath
     wsl: RocmInWsl
     comgr: Comgr
+    apt: RocmOfApt
 
 
 @cache

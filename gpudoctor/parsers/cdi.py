@@ -1,4 +1,4 @@
-"""Device nodes in a CDI specification, as YAML or JSON.
+"""Device nodes and other files in a CDI specification, as YAML or JSON.
 
 https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 """
@@ -38,6 +38,16 @@ def device_nodes(text: str) -> tuple[SpecNode, ...] | None:
             return None
     found = _nodes(_yaml_items(text))
     return None if not found and "deviceNodes" in text else found
+
+
+def host_paths(text: str) -> tuple[str, ...]:
+    """Return the paths of the host that it names, each once: device nodes, mounts, programs of hooks."""
+    try:
+        items = _json_items(msgspec.json.decode(text)) if text.lstrip().startswith("{") else _yaml_items(text)
+        paths = [one.get("hostPath") or one.get("path") for one in items]
+    except (msgspec.DecodeError, RecursionError):
+        return ()
+    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str) and path.startswith("/")))
 
 
 def _nodes(items: Iterable[Mapping[str, object]]) -> tuple[SpecNode, ...]:

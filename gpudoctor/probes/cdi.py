@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gpudoctor.facts.container_host import CdiNode
+from gpudoctor.facts.container_host import CdiGone, CdiNode
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.parsers.cdi import SpecNode, device_nodes, kind
+from gpudoctor.parsers.cdi import SpecNode, device_nodes, host_paths, kind
 
 _FOLDERS = ("/etc/cdi", "/var/run/cdi")
 # Fields of a specification and the version of CDI that they came with.
@@ -24,10 +24,11 @@ class Specifications(msgspec.Struct, frozen=True):
     driver: Maybe[str | None]
     fields: dict[str, str]
     nodes: Maybe[tuple[CdiNode, ...]]
+    gone: tuple[CdiGone, ...]
 
 
 def probe(machine: Machine) -> Specifications:
-    """Read the specifications, and of NVIDIA's the driver, the fields of later versions and the device numbers."""
+    """Read the specifications, and of NVIDIA's the driver, later versions' fields, device numbers, what is missing."""
     listed = {folder: machine.listed(folder) for folder in _FOLDERS}
     closed = next((f for f, names in listed.items() if names is None and machine.exists(f)), None)
     unlisted = Unknown(f"{closed} cannot be listed") if closed else None
@@ -59,7 +60,24 @@ def probe(machine: Machine) -> Specifications:
         driver=next((found[1] for found in drivers if found), unread),
         fields=fields,
         nodes=unread or unclear or nodes,
+        gone=tuple(
+            CdiGone(file=path, kind=kind(text) or "", path=one)
+            for path, text in texts.items()
+            for one in host_paths(text)
+            if machine.here and _gone(machine, one)
+        ),
     )
+
+
+def _gone(machine: Machine, path: str) -> bool:
+    """Whether a path is known not to exist: the nearest directory above it that can be read does not list it."""
+    if machine.status(path) is not None:
+        return False
+    folder, _, name = path.rstrip("/").rpartition("/")
+    listed = machine.listed(folder or "/")
+    if listed is not None:
+        return name not in listed
+    return bool(folder) and _gone(machine, folder)
 
 
 def _nodes(file: str, text: str, listing: Iterable[SpecNode]) -> tuple[CdiNode, ...]:

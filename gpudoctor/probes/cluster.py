@@ -6,7 +6,7 @@ from gpudoctor.facts import Cluster, Host
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes.pod_runtimes import configured
+from gpudoctor.probes.pod_runtimes import configured, own_runtime
 
 # The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
 _JOBS = (
@@ -35,7 +35,10 @@ def probe(machine: Machine, host: Host) -> Cluster:
     inside = known_or(host.container, None) is not None
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
-    runtime, ignored = (Unknown("the host's: not visible from the container"), ()) if inside else configured(machine)
+    own = None if inside else own_runtime(machine)
+    runtime, ignored = (
+        (Unknown("the host's: not visible from the container"), ()) if inside else configured(machine, own)
+    )
     kubelet = not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET))
     return Cluster(
         scheduler=scheduler,
@@ -47,6 +50,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
         kubelet=kubelet,
         runtime_configured=runtime,
         plugin_blind=_plugin_blind(machine) if kubelet else None,
+        own_runtime=own,
         ignored_drop_ins=ignored,
     )
 

@@ -105,6 +105,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         cdi_driver=specifications.driver,
         cdi_fields=specifications.fields,
         cdi_nodes=specifications.nodes,
+        cdi_gone=specifications.gone,
         enroot_hook=_ENROOT if machine.exists(_ENROOT) else None,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
         refused=_refused(machine, client, daemon, quick),

@@ -16,6 +16,7 @@ _OWN = ("../lib/ollama", "lib/ollama", "build/lib/ollama")
 _UNIT = "/etc/systemd/system/ollama.service"  # the installer's
 _USUAL = ("/usr/local/lib/ollama", "/usr/lib/ollama", "/usr/lib64/ollama", "/usr/share/ollama/lib")
 _LIBRARY = pattern(r"libggml-([a-z]+)[\w.-]*\.so[\d.]*")
+_TARGET = pattern(r"TensileLibrary_lazy_(gfx\w+)\.dat")
 _RUNNERS = {"cuda": "cuda", "rocm": "hip", "cpu": "cpu", "oneapi": "sycl"}
 _RELEASE = pattern(r"version is (\d+(?:\.\d+)+)")
 _UNASKED = Unknown("not asked: neither the CPU, nor the driver, nor a setting makes it matter")
@@ -37,7 +38,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ol
         return NO_OLLAMA
     if not wanted:
         idle = Unknown("not looked at: there is no GPU")
-        return Ollama(program=program, directory=idle, backends=idle, release=idle)
+        return Ollama(program=program, directory=idle, backends=idle, gfx=idle, release=idle)
     started = machine.real(program)
     places = (os.path.normpath(f"{os.path.dirname(started)}/{own}") for own in _OWN)
     directory = next((place for place in places if machine.names(place)), None)
@@ -45,23 +46,27 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ol
     found = tuple(sorted({name for _, name in libraries}))
     if not found and not _is_ollama(machine, program, started):
         hidden = Unknown(f"{program} starts an Ollama that is elsewhere")
-        return Ollama(program=program, directory=hidden, backends=hidden, release=hidden)
+        return Ollama(program=program, directory=hidden, backends=hidden, gfx=hidden, release=hidden)
     others = (other for other in _USUAL if not directory or machine.real(other) != machine.real(directory))
     copies = (folder for other in others for folder, name in _libraries(machine, other) if name == "hip")
-    from gpudoctor.probes.ollama_settings import old_driver, settings  # most machines have no Ollama
+    from gpudoctor.probes import ollama_service  # most machines have no Ollama
 
-    given, own = settings(machine), {folder for folder, name in libraries if name not in ("base", "cpu")}
-    matters = not found or bool(given) or ("cuda" in found and old_driver(machine))
+    service, given = ollama_service.probe(machine)
+    own = {folder for folder, name in libraries if name not in ("base", "cpu")}
+    set_here = ollama_service.matters(given)
+    matters = not found or set_here or ("cuda" in found and ollama_service.old_driver(machine))
     return Ollama(
         program=program,
         directory=directory if found else None,
         backends=found,
+        gfx=_targets(machine, directory) if directory else (),
+        service=service,
         copies=tuple(dict.fromkeys(copies)),
         release=_release(machine, program, () if matters else host.cpu_flags, quick),
         folders=tuple(sorted(os.path.basename(folder) for folder in own if folder != directory)),
         cudart=_cudart(machine, directory) if found else None,
         settings=given,
-        vulkan_driver=bool(given) and any(n.startswith("nvidia_icd") for place in _ICDS for n in machine.names(place)),
+        vulkan_driver=set_here and any(n.startswith("nvidia_icd") for place in _ICDS for n in machine.names(place)),
     )
 
 
@@ -93,6 +98,14 @@ def _libraries(machine: Machine, directory: str) -> Iterator[tuple[str, str]]:
         elif ".so" not in name:
             folder = f"{directory}/{name}"
             yield from ((folder, own[1]) for file in machine.names(folder) if (own := _LIBRARY.fullmatch(file)))
+
+
+def _targets(machine: Machine, directory: str) -> tuple[str, ...]:
+    """The gfx targets for which the rocBLAS that lies next to libggml-hip.so has kernels."""
+    names = [name for name in machine.names(directory) if ".so" not in name]
+    places = (f"{directory}/{own}rocblas/library" for own in ("", *(f"{name}/" for name in names)))
+    files = (_TARGET.fullmatch(file) for place in places for file in machine.names(place))
+    return tuple(sorted({found[1] for found in files if found}))
 
 
 def _release(machine: Machine, program: str, flags: Maybe[tuple[str, ...] | None], quick: bool) -> Maybe[str]:

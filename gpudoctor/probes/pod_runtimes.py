@@ -4,6 +4,8 @@ containerd reads config.toml and what its `imports` names: paths, patterns, rela
 (containerd-config.toml(5)). From 2.2 on its defaults import conf.d (containerd/containerd#12323). CRI-O reads crio.conf
 and crio.conf.d (crio.conf.d(5)). The drop-ins of NVIDIA's toolkit went elsewhere: until 1.18.0 to containerd's config.d
 (NVIDIA/nvidia-container-toolkit#1404), until 1.19 to CRI-O's conf.d (#1829).
+Some distributions bring a containerd with files of its own: k3s and RKE2 write theirs when they start, with the
+runtimes that they find then; k0s imports /etc/k0s/containerd.d; MicroK8s makes its file from a template.
 """
 
 import re
@@ -15,17 +17,27 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
-# Kubernetes distributions that bring a containerd of their own, whose files may be for root alone.
-_OWN_RUNTIME = ("/var/lib/rancher", "/var/snap/microk8s", "/var/lib/k0s")
+# Kubernetes distributions that bring a containerd of their own: where they are, and its files, which may be for root.
+_MICROK8S = "/var/snap/microk8s/current/args"
+_OWN_RUNTIME = {
+    "k3s": ("/var/lib/rancher/k3s", "/var/lib/rancher/k3s/agent/etc/containerd/config.toml"),
+    "rke2": ("/var/lib/rancher/rke2", "/var/lib/rancher/rke2/agent/etc/containerd/config.toml"),
+    "k0s": ("/var/lib/k0s", "/etc/k0s/containerd.toml", "/etc/k0s/containerd.d/*.toml"),
+    "microk8s": ("/var/snap/microk8s", f"{_MICROK8S}/containerd.toml", f"{_MICROK8S}/containerd-template.toml"),
+}
+# Their sockets, which show that theirs runs and not the system's.
+_SOCKETS = {
+    "k3s": "/run/k3s/containerd/containerd.sock",
+    "rke2": "/run/k3s/containerd/containerd.sock",
+    "k0s": "/run/k0s/containerd.sock",
+    "microk8s": "/var/snap/microk8s/common/run/containerd.sock",
+}
+_UNCLEAR = Unknown("the system's containerd is configured for NVIDIA's runtime, and whether pods use it is not known")
 _IMPORTS = pattern(r"^\s*imports\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 _COMMENT = pattern(r"^\s*#.*$", re.MULTILINE)
 _QUOTED = pattern(r"""["']([^"']+)["']""")
 _DEFAULT_IMPORTS = ("/etc/containerd/conf.d/*.toml",)
-_CONTAINERD = (
-    "/etc/containerd/config.toml",
-    "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
-    "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",
-)
+_CONTAINERD = "/etc/containerd/config.toml"
 _CRIO = ("/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*")
 _CRIO_READS = "/etc/crio/crio.conf.d"
 _DROP_INS = ("/etc/containerd/config.d/*.toml", "/etc/containerd/conf.d/*.toml", "/etc/crio/conf.d/*")
@@ -62,7 +74,7 @@ class _Files:
         folder = path.rpartition("/")[0]
         own = [one if one[0] == "/" else f"{folder}/{one}" for one in _QUOTED.findall(named[1] if named else "")]
         self.imports += own
-        for one in own if named or path != _CONTAINERD[0] else _DEFAULT_IMPORTS:
+        for one in own if named or path != _CONTAINERD else _DEFAULT_IMPORTS:
             for file in matching(self.machine, one):
                 self.follow(file)
 
@@ -76,23 +88,55 @@ def matching(machine: Machine, path: str) -> Iterator[str]:
     yield from (f"{folder}/{one}" for one in sorted(machine.names(folder)) if fnmatch(one, name))
 
 
-def configured(machine: Machine) -> tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]:
-    """Return whether a file that is read names NVIDIA's runtime (None: there is none), and those that are not read."""
+def own_runtime(machine: Machine) -> str | None:
+    """Return the distribution of Kubernetes here that brings a containerd of its own."""
+    return next((name for name, (folder, *_) in _OWN_RUNTIME.items() if machine.exists(folder)), None)
+
+
+def configured(machine: Machine, own: str | None) -> tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]:
+    """Return whether a file that is read names NVIDIA's runtime (None: there is none), and those that are not read.
+
+    Args:
+        machine: where to look.
+        own: the distribution of Kubernetes that brings a containerd of its own.
+    """
+    if own:
+        mine = _own(machine, own)
+        if not isinstance(mine, Unknown) and machine.exists(_SOCKETS[own]):
+            return mine, ()
+        shared, ignored = _shared(machine)
+        if mine is True or shared is not True:
+            return mine, ()
+        return _UNCLEAR, ignored
+    return _shared(machine)
+
+
+def _own(machine: Machine, own: str) -> Maybe[bool]:
+    """Whether the files of a distribution's own containerd name NVIDIA's runtime."""
     found = _Files(machine)
-    for path in _CONTAINERD:
+    folder, main, *others = _OWN_RUNTIME[own]
+    for path in (one for name in (main, *others) for one in matching(machine, name)):
         found.follow(path)
-    if _CONTAINERD[0] not in found.texts:
+    if any(map(_names_nvidia, found.texts.values())):
+        return True
+    if found.why or main not in found.texts:
+        return found.why or Unknown(f"{folder} contains a container runtime whose files cannot be read")
+    return False
+
+
+def _shared(machine: Machine) -> tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]:
+    """The same of the system's containerd and CRI-O."""
+    found = _Files(machine)
+    found.follow(_CONTAINERD)
+    if _CONTAINERD not in found.texts:
         for path in matching(machine, _DEFAULT_IMPORTS[0]):
             found.follow(path)
     for path in (one for named in _CRIO for one in matching(machine, named)):
         found.read(path)
     if any(map(_names_nvidia, found.texts.values())):
         return True, ()
-    own = next((folder for folder in _OWN_RUNTIME if machine.exists(folder)), None)
-    if own:
-        return Unknown(f"{own} contains a container runtime whose files cannot be read"), ()
     if found.why or any("*" in one.rpartition("/")[0] for one in found.imports):
-        return found.why or Unknown(f"{_CONTAINERD[0]} imports by a pattern of directories"), ()
+        return found.why or Unknown(f"{_CONTAINERD} imports by a pattern of directories"), ()
     ignored = _ignored(machine, found)
     return (False if found.texts or ignored else None), ignored
 

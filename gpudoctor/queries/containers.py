@@ -1,10 +1,14 @@
 """Targets of checks about containers and their hosts, and questions that several of them ask."""
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import DeviceNode, Facts
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.facts.container_host import CdiGone, CdiNode
+from gpudoctor.knowledge.container_toolkit import container_toolkit
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import (
     asked_for_nvidia,
     asks_for_nvidia,
@@ -16,6 +20,7 @@ from gpudoctor.targets import (
     wants_nvidia,
 )
 
+_Entry = TypeVar("_Entry", CdiGone, CdiNode)
 Subjects = Iterator[tuple[About, Facts]]
 
 
@@ -75,6 +80,28 @@ def refused(facts: Facts, errno: str) -> tuple[DeviceNode, ...]:
     shut = [n for n in needed_nodes(facts) if n.error == errno]
     some_open = any(n.error is None or isinstance(n.error, Unknown) for n in gpus)
     return tuple(n for n in shut if not (n in gpus and some_open))
+
+
+def in_effect(entries: tuple[_Entry, ...]) -> list[_Entry]:
+    """What a container gets: of specifications with the same devices, those in /var/run/cdi count."""
+    again = {one.kind for one in entries if one.file.startswith("/var/")}
+    return [one for one in entries if one.file.startswith("/var/") or one.kind not in again]
+
+
+def gpu_files(nodes: list[CdiNode]) -> set[str]:
+    """The specifications among these nodes' that pass whole GPUs in."""
+    return {n.file for n in nodes if n.kind.endswith("nvidia.com/gpu") and n.path[len("/dev/nvidia") :].isdigit()}
+
+
+def takes_cdi(facts: Facts) -> bool | None:
+    """Whether an engine here takes GPUs from a CDI specification as a rule (False: on request; None: no engine)."""
+    found = facts.containers
+    docker = found.docker_cdi is True
+    since = numbers(container_toolkit().cdi.gpus_by_cdi)
+    usual = docker and numbers(known_or(found.docker_version, None) or "0") >= since
+    if usual or isinstance(found.podman, str) or found.runtime_mode == "cdi" or facts.cluster.kubelet is True:
+        return True
+    return False if docker else None
 
 
 def has_cuda_wheel(facts: Facts) -> bool:

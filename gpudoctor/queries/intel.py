@@ -13,12 +13,14 @@ from gpudoctor.targets import (
     OnCard,
     OnFramework,
     OnLive,
+    OnPython,
     cards_of,
     gpus_of,
     has_dxg,
     has_nvidia,
     in_container,
     lives,
+    pythons,
     torches,
 )
 
@@ -77,7 +79,7 @@ def wants_intel(facts: Facts) -> bool:
 def concerned(facts: Facts) -> bool:
     """Whether there is an Intel GPU that could compute or was to be divided, or software for one."""
     other = extended(facts) or refused_functions(facts) or (cards_of(facts, "intel") and module_refused(facts))
-    return bool(discrete(facts) or wants_intel(facts) or other)
+    return bool(discrete(facts) or wants_intel(facts) or other or any(openvinos(facts)))
 
 
 def intel_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -110,8 +112,11 @@ def module_refused(facts: Facts) -> bool:
 
 def extended(facts: Facts) -> bool:
     """Whether Intel's extension for PyTorch is installed anywhere."""
-    packages = (p.packages for p in facts.pythons if isinstance(p.packages, tuple))
-    return any(package.name == "intel-extension-for-pytorch" for found in packages for package in found)
+    return any(_has(python, "intel-extension-for-pytorch") for python in facts.pythons)
+
+
+def _has(python: Python, name: str) -> bool:
+    return isinstance(python.packages, tuple) and any(package.name == name for package in python.packages)
 
 
 # -- targets -------------------------------------------------------------------------------------------------
@@ -166,6 +171,17 @@ def plain_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
     """Each PyTorch where Intel's discrete GPUs are the only ones."""
     if alone(facts):
         yield from torches(facts)
+
+
+def openvinos(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+    """Each Python with OpenVINO, where the kernel drives an Intel GPU."""
+    if facts.host.system == "Linux" and not has_dxg(facts) and driven(facts):
+        yield from ((about, on) for about, on in pythons(facts) if _has(on.python, "openvino"))
+
+
+def driven(facts: Facts) -> tuple[PciDevice, ...]:
+    """Intel's GPUs with a driver: the cards of their own, and without any the graphics in the processor."""
+    return tuple(c for c in discrete(facts) or cards_of(facts, "intel") if c.driver in ("i915", "xe"))
 
 
 def extended_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:

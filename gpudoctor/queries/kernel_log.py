@@ -13,6 +13,7 @@ CLEARED_BY_LOADING = frozenset(
         "sxid",
         "fallen-off-bus",
         "gsp-failed",
+        "gsp-refused",
         "gsp-wpr2",
         "gsp-firmware",
         "gfw-boot",

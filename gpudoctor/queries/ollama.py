@@ -8,13 +8,29 @@ from gpudoctor.facts.ollama import OllamaSetting
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import nvidia_gpus, programs_open
+from gpudoctor.queries.intel import discrete, driven
 from gpudoctor.queries.packages import numbers
-from gpudoctor.targets import gpus_of
+from gpudoctor.targets import cards_of, gpus_of
 
 
 def installed(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine where Ollama is installed, and a GPU that programs can use and that Ollama knows."""
     if isinstance(facts.ollama.program, str) and wanted_backend(facts):
+        yield MACHINE, facts
+
+
+def on_amd(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where Ollama has its library for ROCm and GPUs of AMD's alone, which programs can open."""
+    if not isinstance(facts.ollama.program, str) or not gpus_of(facts, "amd") or cards_of(facts, "nvidia"):
+        return
+    if "hip" in known(facts.ollama.backends) and known(programs_open(facts, "amd")):
+        yield MACHINE, facts
+
+
+def on_intel(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine with Ollama where an Intel card of its own is driven, and no other vendor's is there."""
+    others = cards_of(facts, "nvidia") or any(card.integrated is not True for card in cards_of(facts, "amd"))
+    if isinstance(facts.ollama.program, str) and not others and set(discrete(facts)) & set(driven(facts)):
         yield MACHINE, facts
 
 

@@ -226,7 +226,15 @@ def amd() -> Amd:
 def containers(**changes: Any) -> ContainerHost:
     """No container engine, unless changed."""
     plain: dict[str, Any] = dict.fromkeys(ContainerHost.__struct_fields__)
-    empty = {"cdi": (), "cdi_fields": {}, "cdi_nodes": (), "hook": False, "user_namespace": False, "refused": ()}
+    empty = {
+        "cdi": (),
+        "cdi_fields": {},
+        "cdi_nodes": (),
+        "cdi_gone": (),
+        "hook": False,
+        "user_namespace": False,
+        "refused": (),
+    }
     return ContainerHost(**(plain | empty | changes))
 
 

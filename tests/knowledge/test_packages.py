@@ -65,6 +65,8 @@ def test_other_commands() -> None:
         ("arch", "arch", 595, "open", "nvidia-open-dkms nvidia-utils", "distribution"),
         ("arch", "arch", 580, "proprietary", "nvidia-580xx-dkms nvidia-580xx-utils", "AUR"),
         ("arch", "arch", 470, "proprietary", "nvidia-470xx-dkms nvidia-470xx-utils", "AUR"),
+        ("arch", "cachyos", 470, "proprietary", "nvidia-470xx-dkms nvidia-470xx-utils", "distribution"),
+        ("arch", "cachyos", 580, "proprietary", "nvidia-580xx-dkms nvidia-580xx-utils", "distribution"),
     ],
 )  # fmt: skip
 def test_driver_packages(family: Family, distro_id: str, branch: int, flavor: Flavour, names: str, origin: str) -> None:
@@ -109,6 +111,18 @@ def test_no_such_driver(family: Family, distro_id: str, branch: int, flavor: Fla
         ("arch", "6.12.4-1-MANJARO", "linux612-headers"),
         ("arch", "6.12.25-1-lts", "linux-lts-headers"),
         ("arch", "6.14.4-zen1-1-zen", "linux-zen-headers"),
+        ("arch", "6.13.2-3-cachyos", "linux-cachyos-headers"),
+        ("arch", "6.18.28-1-cachyos-lts", "linux-cachyos-lts-headers"),
+        ("arch", "7.1.0-rc3-2-cachyos-rc", "linux-cachyos-rc-headers"),
+        ("fedora", "6.12.9-cb1.0.fc41.x86_64", "kernel-cachyos-devel-matched"),
+        ("fedora", "6.17.8-cachyos1.fc43.x86_64", "kernel-cachyos-devel-matched"),
+        ("fedora", "5.15.0-304.171.4.el9uek.x86_64", "kernel-uek-devel-5.15.0-304.171.4.el9uek.x86_64"),
+        ("fedora", "5.14.0-503.11.1.el9_5.x86_64", "kernel-devel-5.14.0-503.11.1.el9_5.x86_64"),
+        ("fedora", "5.14.0-503.11.1.el9_5.aarch64+64k", "kernel-64k-devel-5.14.0-503.11.1.el9_5.aarch64"),
+        ("fedora", "5.14.0-503.11.1.el9_5.x86_64+rt", "kernel-rt-devel-5.14.0-503.11.1.el9_5.x86_64"),
+        ("fedora", "6.1.141-155.222.amzn2023.x86_64", "kernel-devel-6.1.141-155.222.amzn2023.x86_64"),
+        ("fedora", "6.12.37-61.105.amzn2023.x86_64", "kernel6.12-devel-6.12.37-61.105.amzn2023.x86_64"),
+        ("fedora", "5.10.237-230.949.amzn2.x86_64", "kernel-devel-5.10.237-230.949.amzn2.x86_64"),
     ],
 )
 def test_headers_package(family: Family, kernel: str, name: str) -> None:

@@ -1,6 +1,6 @@
 """What of NVIDIA's CDI specifications becomes facts."""
 
-from gpudoctor.facts.container_host import CdiNode
+from gpudoctor.facts.container_host import CdiGone, CdiNode
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.cdi import probe
 from gpudoctor.recorded_machine import RecordedMachine
@@ -60,3 +60,46 @@ def test_a_folder_that_cannot_be_listed_is_not_empty() -> None:
     assert (found.paths, found.driver, found.nodes) == (why, why, why)
     empty = probe(RecordedMachine(folders=["/etc/cdi"]))
     assert (empty.paths, empty.nodes) == ((), ())
+
+
+MOUNTS = """  mounts:
+  - containerPath: /usr/lib/libnvidia-gtk3.so.610.43.03
+    hostPath: /usr/lib/libnvidia-gtk3.so.610.43.03
+  - hostPath: /run/nvidia-persistenced/socket
+    containerPath: /run/nvidia-persistenced/socket
+  hooks:
+  - hookName: createContainer
+    path: /usr/bin/nvidia-cdi-hook
+"""
+NAMED = "kind: nvidia.com/gpu\ncontainerEdits:\n  deviceNodes:\n  - path: /dev/dri/card1\n" + MOUNTS
+
+
+def missing(machine: RecordedMachine) -> list[str]:
+    return [one.path for one in probe(machine).gone]
+
+
+def test_what_the_host_does_not_have() -> None:
+    here = {FILE: NAMED, "/usr/lib/libcuda.so.1": "", "/usr/bin/nvidia-smi": "", "/dev/dri/card0": ""}
+    assert missing(RecordedMachine(here)) == [
+        "/dev/dri/card1",
+        "/usr/lib/libnvidia-gtk3.so.610.43.03",
+        "/run/nvidia-persistenced/socket",
+        "/usr/bin/nvidia-cdi-hook",
+    ]
+    there = here | dict.fromkeys(missing(RecordedMachine(here)), "")
+    assert missing(RecordedMachine(there)) == []
+    assert probe(RecordedMachine(here)).gone[0] == CdiGone(file=FILE, kind="nvidia.com/gpu", path="/dev/dri/card1")
+
+
+def test_a_path_in_a_closed_directory_is_not_missing() -> None:
+    here = {FILE: NAMED, "/run/nvidia-persistenced/pid": "", "/usr/lib/x": "", "/usr/bin/x": "", "/dev/dri/card1": ""}
+    closed = RecordedMachine(here, errors={"/run/nvidia-persistenced": "EACCES"})
+    assert "/run/nvidia-persistenced/socket" not in missing(closed)
+
+
+def test_a_specification_in_json_has_paths_too() -> None:
+    mounts = '[{"hostPath": "/nix/store/x-nvidia/lib/libcuda.so.1"}]'
+    text = f'{{"kind": "nvidia.com/gpu", "containerEdits": {{"mounts": {mounts}}}}}'
+    assert missing(RecordedMachine({OTHER: text})) == ["/nix/store/x-nvidia/lib/libcuda.so.1"]
+    assert missing(RecordedMachine({OTHER: text.replace("nvidia.com", "amd.com").replace("x-nvidia", "x")})) == []
+    assert missing(RecordedMachine({OTHER: '{"nvidia.com/'})) == []

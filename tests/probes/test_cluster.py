@@ -125,7 +125,10 @@ def test_a_configuration_that_cannot_be_read() -> None:
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"/var/lib/rancher/k3s/x": ""}, "/var/lib/rancher contains a container runtime whose files cannot be read"),
+        (
+            {"/var/lib/rancher/k3s/x": ""},
+            "/var/lib/rancher/k3s contains a container runtime whose files cannot be read",
+        ),
         (
             {"/etc/containerd/config.toml": 'imports = ["/opt/*/nvidia.toml"]\n'},
             "/etc/containerd/config.toml imports by a pattern of directories",
@@ -202,3 +205,36 @@ def test_inside_a_container_the_node_is_not_looked_at() -> None:
 def test_a_node_of_kubeadm_whose_kubelet_is_stopped() -> None:
     assert look({"/etc/kubernetes/kubelet.conf": "kind: Config\n"}).kubelet is True
     assert look({"/etc/kubernetes/manifests/x.yaml": ""}).kubelet is False
+
+
+K3S = "/var/lib/rancher/k3s/agent/etc/containerd/config.toml"
+SOCKET = "/run/k3s/containerd/containerd.sock"
+K0S = "/etc/k0s/containerd.toml"
+UNCLEAR = "the system's containerd is configured for NVIDIA's runtime, and whether pods use it is not known"
+
+
+@pytest.mark.parametrize(
+    ("files", "own", "configured"),
+    [
+        ({K3S: RUNTIME}, "k3s", True),
+        ({K3S: "version = 3\n"}, "k3s", False),
+        ({K3S: "version = 3\n", SOCKET: ""}, "k3s", False),
+        ({K3S.replace("k3s", "rke2"): "version = 3\n"}, "rke2", False),
+        # nvidia-ctk runtime configure writes where k3s does not read
+        ({K3S: "version = 3\n", SOCKET: "", TOML: RUNTIME}, "k3s", False),
+        ({K3S: "version = 3\n", TOML: RUNTIME}, "k3s", Unknown(UNCLEAR)),
+        ({K3S: RUNTIME, TOML: "version = 2\n"}, "k3s", True),
+        ({"/var/lib/k0s/bin/containerd": "", K0S: "# k0s_managed=true\nversion = 2\n"}, "k0s", False),
+        (
+            {"/var/lib/k0s/bin/containerd": "", K0S: "version = 2\n", "/etc/k0s/containerd.d/nvidia.toml": RUNTIME},
+            "k0s",
+            True,
+        ),
+        ({"/var/snap/microk8s/current/args/containerd.toml": "version = 2\n"}, "microk8s", False),
+        ({"/var/snap/microk8s/current/args/containerd-template.toml": RUNTIME}, "microk8s", True),
+        ({TOML: "version = 2\n"}, None, False),
+    ],
+)
+def test_a_containerd_of_the_distribution(files: dict[str, str], own: str | None, configured: bool | Unknown) -> None:
+    seen = look(files)
+    assert (seen.own_runtime, seen.runtime_configured) == (own, configured)

@@ -97,3 +97,11 @@ def test_a_quick_check_starts_nothing() -> None:
     machine = RecordedMachine(PROGRAM, env=ENV, commands={"ollama --version": "ollama version is 0.5.7"})
     assert isinstance(ollama.probe(machine, WITHOUT, True, quick=True).release, Unknown)
     assert machine.ran == []
+
+
+@pytest.mark.parametrize("folder", [f"{LIB}/rocm/rocblas/library", f"{LIB}/rocblas/library"])
+def test_the_targets_of_its_rocblas(folder: str) -> None:
+    names = ("TensileLibrary_lazy_gfx1100.dat", "TensileLibrary_lazy_gfx90a.dat", "Kernels.so-000-gfx1010.hsaco")
+    seen = look({f"{LIB}/rocm/libggml-hip.so": ""} | {f"{folder}/{name}": "" for name in names})
+    assert seen.gfx == ("gfx1100", "gfx90a")
+    assert look({f"{LIB}/libggml-cpu.so": ""}).gfx == ()

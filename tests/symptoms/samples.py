@@ -219,6 +219,7 @@ SAMPLES = [
     Sample("rocr-unknown-gpu", "Warning: Agent creation failed.\nThe GPU node has an unrecognized id."),
     Sample("rocr-start", "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the resources."),
     Sample("amd-fault", "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present"),
+    Sample("opencl-no-platform", "RuntimeError: Failed to create plugin for device GPU. [CLDNN ERROR]. clGetPlatformIDs error -1001"),
     # -- TensorFlow, JAX, CuPy, ONNX Runtime -------------------------------------------------------------
     Sample("tf-kernel-mismatch", "kernel version 550.90.7 does not match DSO version 550.107.2 -- cannot find working devices in this"),
     Sample("tf-no-module", f"{TF}E cuda_diagnostics.cc:219] kernel driver does not appear to be running on this host (box)"),

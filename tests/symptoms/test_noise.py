@@ -99,6 +99,9 @@ NVIDIA_BOOT = """
 [    9.3] ucsi_ccg 0-0008: i2c_transfer failed -110
 [    9.3] ucsi_ccg 0-0008: ucsi_ccg_init failed - -110
 [    9.4] NVRM: testIfDsmSubFunctionEnabled: GPS ACPI DSM called before _acpiDsmSupportedFuncCacheInit subfunction = 11.
+[    9.4] Unpatched return thunk in use. This should not happen!
+[    9.4] WARNING: CPU: 3 PID: 812 at arch/x86/kernel/cpu/bugs.c:2936 __warn_thunk+0x40/0x50
+EFI variables are not supported on this system
 [    9.5] NVRM: nvAssertFailedNoLog: Assertion failed: 0 @ x.c:12
 [    9.6] nvidia-nvswitch0: open (major=510)
 [    9.7] nvidia-peermem: loaded

@@ -7,8 +7,9 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.dkms import dkms_status
 
-# AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms), the ground floor of ROCm, also that for WSL, and
-# the distributions' packages with the GPUs' firmware (knowledge/packages.toml, firmware_amd).
+# AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms), the ground floor of ROCm, also that for WSL, the
+# one whose name distributions have, too (rocminfo), and the distributions' packages with the GPUs' firmware
+# (knowledge/packages.toml, firmware_amd).
 NAMES = (
     "amdgpu-dkms",
     "rock-dkms",
@@ -20,6 +21,7 @@ NAMES = (
     "rocm-hip-runtime",
     "hsa-runtime-rocr4wsl-amdgpu",
     "rocminfo4wsl-amdgpu",
+    "rocminfo",
     "amd-gpu-firmware",
     "firmware-amd-graphics",
     "kernel-firmware-amdgpu",

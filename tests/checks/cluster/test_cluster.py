@@ -327,3 +327,27 @@ def test_a_refused_variable_is_one_failure() -> None:
     assert roots(hardened())["cluster.envvar-refused"] == "fail"
     (found,) = run(envvar_refused, hardened())
     assert found.fixes[0].commands[0].endswith("--set accept-nvidia-visible-devices-envvar-when-unprivileged=true")
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "command"),
+    [
+        ("k3s", "k3s", "systemctl restart 'k3s*'"),
+        ("rke2", "RKE2", "systemctl restart 'rke2-*'"),
+        ("k0s", "k0s", "/etc/k0s/containerd.d/nvidia.toml"),
+        ("microk8s", "MicroK8s", "microk8s enable nvidia"),
+    ],
+)
+def test_a_distribution_with_its_own_containerd(own: str, name: str, command: str) -> None:
+    facts = change(node(nvidia_host()), "cluster.own_runtime", own)
+    message = f"{name} runs pods on this node, and its containerd is not configured for NVIDIA's runtime."
+    assert ask(runtime_not_configured, facts) == [("problem", message)]
+    (fix,) = run(runtime_not_configured, facts)[0].fixes
+    assert command in fix.commands[0]
+
+
+def test_a_specification_is_not_enough_for_a_blind_device_plugin() -> None:
+    with_cdi = change(node(nvidia_host()), "containers.cdi", ("/var/run/cdi/nvidia.yaml",))
+    assert ask(runtime_not_configured, with_cdi) == PASS
+    blind = change(with_cdi, "cluster.plugin_blind", "No devices found. Waiting indefinitely.")
+    assert [verdict for verdict, _ in ask(runtime_not_configured, blind)] == ["problem"]

@@ -120,6 +120,18 @@ def test_what_a_module_took_from_the_path_is_put_back() -> None:
     assert fix.commands == ("export LD_LIBRARY_PATH=/.singularity.d/libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",)
 
 
+def test_a_pod_of_gke_names_the_directory_of_the_driver() -> None:
+    mounted = library("libcuda.so.1", path="/usr/local/nvidia/lib64/libcuda.so.1", found_by=OFF.found_by)
+    pod = change(inside(without_libraries(TORCH, mounted), "containerd"), "host.kubernetes", True)
+    (found,) = run(libraries_not_passed, pod)
+    now, lasting = found.fixes
+    assert now.commands[0].startswith("export LD_LIBRARY_PATH=/usr/local/nvidia/lib64")
+    assert "value: /usr/local/nvidia/lib64" in lasting.commands[0]
+    assert lasting.place == "outside"
+    assert found.problem is not None
+    assert "GKE" in (found.problem.cause or "")
+
+
 def test_missing_libraries_are_one_finding() -> None:
     assert roots(inside(BARE)) == {"container.libraries-not-passed": "fail"}
 

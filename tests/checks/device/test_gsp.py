@@ -69,3 +69,29 @@ def test_firmware_that_does_not_start_needs_another_release(
     assert release.commands == (command,)
     assert ("570.172.08 is known to work" in release.message) is known
     assert cycle.action == "power-cycle"
+
+
+# Newer drivers try four times in one go and report the last attempt alone, which finds WPR2 up.
+@pytest.mark.parametrize(
+    ("first", "driver", "generation", "good"),
+    [
+        (event("gsp-refused"), "595.58.03", "Ada", ""),
+        (event("gsp-refused"), "595.84", "Blackwell", "570.172.08"),
+        (event("gsp-refused"), "595.84", "Ampere", ""),
+    ],
+)
+def test_the_first_attempt_of_four_counts(first: LogEvent, driver: str, generation: str, good: str) -> None:
+    facts = having(logged(first, *LATER, facts=SILENT), nvidia__kernel__loaded=driver, pci__0__generation=generation)
+    (verdict,) = run(GSP_FAILED, facts)
+    assert verdict.problem is not None
+    assert f"the GSP firmware of driver {driver} failed to start" in verdict.problem.message
+    release, cycle = verdict.fixes
+    assert (f"{good} is known to work" in release.message) is bool(good)
+    assert cycle.action == "power-cycle"
+
+
+def test_a_booter_that_one_release_broke() -> None:
+    broken = LogEvent(kind="gsp-refused", text="Booter failed with non-zero error code: 0xb", what={"code": "0xb"})
+    facts = having(logged(broken, *LATER, facts=SILENT), nvidia__kernel__loaded="595.58.03", pci__0__generation="Ada")
+    (verdict,) = run(GSP_FAILED, facts)
+    assert "595.45.04 is known to work" in verdict.fixes[0].message

@@ -42,6 +42,57 @@ def test_a_ready_module_of_ubuntu_comes_before_dkms(kernel: str, meta: str) -> N
     assert found[1].commands[0] == f"sudo apt-get install linux-headers-{kernel} nvidia-dkms-570"
 
 
+@pytest.mark.parametrize(
+    ("own", "kernel", "meta"),
+    [
+        (("linuxmint", "22.2"), "6.14.0-33-generic", "linux-modules-nvidia-570-generic-hwe-24.04"),
+        (("zorin", "17"), "5.15.0-91-generic", "linux-modules-nvidia-570-generic"),
+        (("linuxmint", "30"), KERNEL, ""),
+    ],
+)
+def test_ubuntus_ready_module_on_what_is_based_on_it(own: tuple[str, str], kernel: str, meta: str) -> None:
+    based = Distribution(id=own[0], like=("ubuntu", "debian"), version=own[1], codename=None, name=own[0])
+    ill = unloaded(**READY, host__kernel__release=kernel, host__distribution=based)
+    names = f"linux-modules-nvidia-570-{kernel} {meta}".rstrip()
+    assert fixes("driver.built-for-another-kernel", ill)[0].commands[1] == f"sudo apt-get install {names}"
+
+
+def test_a_kernel_before_its_prebuilt_module() -> None:
+    alma = Distribution(id="almalinux", like=("rhel", "fedora"), version="9.6", codename=None, name="AlmaLinux 9.6")
+    new, old = "5.14.0-570.42.2.el9_6.x86_64", "5.14.0-570.39.1.el9_6.x86_64"
+    ill = unloaded(
+        host__distribution=alma,
+        host__kernel__release=new,
+        nvidia__kernel__on_disk=(),
+        nvidia__kernel__other_kernels=(disk(kernel=old, path=f"/lib/modules/{old}/extra/nvidia/nvidia.ko"),),
+        nvidia__kernel__packages=(("nvidia-open-kmod", "580.82.07-1", "ii"), ("nvidia-driver", "580.82.07", "ii")),
+        nvidia__kernel__dkms=None,
+    )
+    back, later = fixes("driver.built-for-another-kernel", ill)
+    assert back.commands == (f"sudo grubby --set-default /boot/vmlinuz-{old}", "sudo reboot")
+    assert later.commands == ("sudo dnf upgrade --refresh '*nvidia*'", "sudo modprobe nvidia")
+    built = having(ill, nvidia__kernel__dkms=(entry(),))
+    assert fixes("driver.built-for-another-kernel", built)[0].commands[-1] == "sudo modprobe nvidia"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "number"),
+    [("6.16.8-200.fc42.x86_64", 2), ("6.16.8-cachyos1.fc42.x86_64", 1), ("6.16.8-cb1.0.fc42.x86_64", 1)],
+)
+def test_fedoras_repository_has_the_headers_of_its_newest_kernel_alone(kernel: str, number: int) -> None:
+    ill = unloaded(
+        host__distribution=FEDORA,
+        host__kernel__release=kernel,
+        host__kernel__headers=False,
+        nvidia__kernel__on_disk=(),
+        nvidia__kernel__dkms=(entry(),),
+    )
+    found = fixes("driver.headers-missing", ill)
+    assert len(found) == number
+    upgrade = ("sudo dnf upgrade --refresh 'kernel*'", "sudo dnf install kernel-devel-matched")
+    assert number == 1 or found[1].commands == upgrade
+
+
 def test_where_dkms_builds_it_comes_first() -> None:
     built = {"nvidia__kernel__packages": (("nvidia-dkms-570", "1", "ii"), ("linux-modules-nvidia-570-x", "1", "ii"))}
     found = fixes("driver.built-for-another-kernel", unloaded(**(READY | built)))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.driver.gpus_missing import gpus_missing
 from gpudoctor.facts import Facts
 from tests.builders import ask, nvidia_host
@@ -48,3 +49,10 @@ REFUSED = having(nvidia_host(3), nvidia__nvml__count=2, gpus=nvidia_host(2).gpus
 )
 def test_gpus_missing(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(gpus_missing, facts) == [verdict]
+
+
+def test_a_card_that_a_virtual_machine_left_is_bound_again() -> None:
+    (found,) = run(gpus_missing, REFUSED)
+    assert found.fixes[0].commands[-1] == "echo 0000:03:00.0 | sudo tee /sys/bus/pci/drivers_probe"
+    (refused,) = run(gpus_missing, logged(event("nvrm-gpu-named", gpu="0000:03:00.0"), facts=REFUSED))
+    assert not any("drivers_probe" in command for fix in refused.fixes for command in fix.commands)

@@ -181,6 +181,13 @@ def test_a_lowered_limit_without_that_is_advice(own: dict[str, Any]) -> None:
     assert verdict.problem.evidence == ((f"{unread}{WHY.unknown}",) if own["services__lines"] is WHY else ())
 
 
+def test_a_laptop_has_a_charger_and_no_server_management() -> None:
+    fix = run(power_capped, laptop({"nvidia__kernel__power_daemon": "active", "services__lines": ()}, **FALLBACK))[
+        0
+    ].fixes
+    assert ("charger" in fix[-1].message, "BMC" in fix[-1].message) == (True, False)
+
+
 def test_an_impossible_reading_is_named() -> None:
     facts = laptop({"nvidia__kernel__loaded": "610.43.03"}, **FROZEN)
     message = (

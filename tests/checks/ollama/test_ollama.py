@@ -8,11 +8,16 @@ import pytest
 from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.ollama.backend_missing import backend_missing
 from gpudoctor.checks.ollama.cpu_without_avx import cpu_without_avx
-from gpudoctor.facts import Facts, Ollama
+from gpudoctor.checks.ollama.gfx_without_kernels import gfx_without_kernels
+from gpudoctor.checks.ollama.service_without_group import service_without_group
+from gpudoctor.checks.ollama.vulkan_missing import vulkan_missing
+from gpudoctor.facts import Facts, Gpu, Ollama, PciDevice, User
 from gpudoctor.facts.host import Distribution
+from gpudoctor.facts.ollama import NO_SERVICE, OllamaService, OllamaSetting
 from gpudoctor.maybe import Unknown
-from tests.builders import ask, change, nvidia_host, plain_host
-from tests.checks.amd_machines import RADEON, amd_host
+from tests.builders import ask, card, change, nvidia_host, plain_host
+from tests.checks.amd_machines import RADEON, RENDER, VIDEO, amd_host, kfd
+from tests.checks.intel_machines import ARC, UHD, arc_host
 
 WHY = Unknown("not to be seen")
 LIB = "/usr/local/lib/ollama"
@@ -165,3 +170,165 @@ def test_a_packaged_ollama_is_upgraded_by_its_distribution(distribution: str, co
     facts = change(cpu(OLD, "0.5.7", None), "host.distribution", Distribution(id=distribution))
     (fix,) = run(cpu_without_avx, change(facts, "ollama.program", "/usr/bin/ollama"))[0].fixes
     assert fix.commands == commands
+
+
+IDLE = f"Ollama in {LIB} has no libggml-vulkan.so: The Intel GPU at 0000:03:00.0 (DG2 [Arc A770]) stays idle."
+
+
+def arc(*backends: str, pci: tuple[PciDevice, ...] = (UHD, ARC), **changes: Any) -> Facts:
+    return ollama(change(arc_host(), "pci", pci), *backends, **changes)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (arc(), ("problem", IDLE)),
+        (arc("cuda", "hip"), ("problem", IDLE)),
+        (arc("vulkan"), PASS),
+        (arc("sycl"), PASS),
+        (arc(backends=()), PASS),
+        (arc(backends=WHY), ("unknown", "not to be seen")),
+        (arc(program=None), SKIPPED),
+        (arc(pci=(UHD,)), SKIPPED),  # the processor may be faster
+        (arc(pci=(ARC, card())), SKIPPED),
+        (arc(pci=(msgspec.structs.replace(ARC, driver=None),)), SKIPPED),
+    ],
+)
+def test_vulkan_missing(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(vulkan_missing, facts) == [verdict]
+
+
+def test_vulkan_comes_with_a_newer_release() -> None:
+    (fix,) = run(vulkan_missing, arc(service=NO_SERVICE))[0].fixes
+    assert fix.commands == ("curl -fsSL https://ollama.com/install.sh | sh", "OLLAMA_VULKAN=1 ollama serve")
+
+
+SERVICE = OllamaService(user="ollama", groups=(110, 997))
+NAVI22 = msgspec.structs.replace(RADEON, name="Radeon RX 6700 XT", gfx="gfx1031")
+BLAS = ("gfx1030", "gfx1100")
+
+
+def navi(gpu: Gpu = NAVI22, system: str = "ubuntu", **changes: Any) -> Facts:
+    facts = change(amd_host((gpu,)), "host.distribution", Distribution(id=system))
+    plain = {"gfx": BLAS, "service": SERVICE}
+    return ollama(facts, "hip", **(plain | changes))
+
+
+OVERRIDDEN = (OllamaSetting(name="HSA_OVERRIDE_GFX_VERSION", value="10.3.0"),)
+
+
+NEEDED = (
+    "Ollama's library for ROCm has no kernels for {1}, which GPU 0 ({0}) is: it has those for gfx1030 gfx1100. So it "
+    "computes on the CPU."
+)
+SHELL = " HSA_OVERRIDE_GFX_VERSION=10.3.0 is set here, but not for ollama.service."
+XT = NEEDED.format("Radeon RX 6700 XT", "gfx1031")
+VEGA = msgspec.structs.replace(RADEON, name="Radeon RX Vega 56", gfx="gfx900")
+IN_SHELL = {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "severity"),
+    [
+        (navi(), ("problem", XT), Severity.WARNING),
+        (change(navi(), "host.environment", IN_SHELL), ("problem", XT + SHELL), Severity.WARNING),
+        (navi(service=NO_SERVICE), ("problem", XT), Severity.WARNING),
+        (navi(settings=OVERRIDDEN), PASS, None),
+        (navi(settings=WHY), ("unknown", "not to be seen"), None),
+        (navi(gfx=WHY), ("unknown", "not to be seen"), None),
+        (navi(gfx=(*BLAS, "gfx1031")), PASS, None),  # Fedora's, and those that somebody compiled
+        (navi(RADEON), PASS, None),
+        (navi(backends=("cpu", "hip", "vulkan")), PASS, None),
+        (navi(backends=("cpu", "cuda")), SKIPPED, None),
+        (navi(VEGA), ("problem", NEEDED.format("Radeon RX Vega 56", "gfx900")), Severity.WARNING),
+        (navi(VEGA, gfx=()), PASS, None),  # which release of Ollama it is, is not known
+        (
+            navi(gfx=(), program="/usr/bin/ollama", system="fedora"),
+            PASS,
+            None,
+        ),  # the system's rocBLAS, for more targets
+        (
+            change(navi(msgspec.structs.replace(NAVI22, gfx="gfx1035", integrated=True)), "host.platform", "bare"),
+            ("problem", NEEDED.format("Radeon RX 6700 XT", "gfx1035")),
+            Severity.ADVICE,
+        ),
+    ],
+)
+def test_gfx_without_kernels(facts: Facts, verdict: tuple[str, str], severity: Severity | None) -> None:
+    assert ask(gfx_without_kernels, facts) == [verdict]
+    if severity:
+        assert [v.severity for v in run(gfx_without_kernels, facts)] == [severity]
+
+
+def test_without_a_rocblas_of_its_own_ollamas_targets_count() -> None:
+    ((kind, message),) = ask(gfx_without_kernels, navi(gfx=(), program="/usr/bin/ollama", system="arch"))
+    assert (kind, "gfx1030" in message, "gfx1031" in message) == ("problem", True, True)
+
+
+def shown(facts: Facts) -> list[tuple[str, ...]]:
+    return [fix.commands for fix in run(gfx_without_kernels, facts)[0].fixes]
+
+
+def test_the_override_goes_where_ollama_reads_it() -> None:
+    unit, vulkan = shown(navi())
+    assert unit[0] == "sudo mkdir -p /etc/systemd/system/ollama.service.d"
+    assert "ollama.service.d/hsa-override-gfx-version.conf" in unit[1]
+    assert 'Environment="HSA_OVERRIDE_GFX_VERSION=10.3.0"' in unit[1]
+    assert unit[2:] == ("sudo systemctl daemon-reload", "sudo systemctl restart ollama")
+    assert "OLLAMA_VULKAN=1" in vulkan[2]
+    assert shown(navi(service=NO_SERVICE))[0] == ("HSA_OVERRIDE_GFX_VERSION=10.3.0 ollama serve",)
+    inside = shown(change(navi(service=NO_SERVICE), "host.container", "docker"))
+    assert "-e HSA_OVERRIDE_GFX_VERSION=10.3.0" in inside[0][0]
+    nixos = shown(navi(system="nixos", program="/run/current-system/sw/bin/ollama"))
+    assert nixos[0][0].endswith('services.ollama.rocmOverrideGfx = "10.3.0";')
+    arch = shown(navi(system="arch", program="/usr/bin/ollama"))
+    assert "ollama-vulkan" in arch[1][0]
+
+
+def test_gpus_that_newer_releases_dropped() -> None:
+    older, vulkan = shown(navi(VEGA))
+    assert older == ("curl -fsSL https://ollama.com/install.sh | OLLAMA_VERSION=0.12.3 sh",)
+    assert "OLLAMA_VULKAN=1" in vulkan[2]
+    (alone,) = shown(navi(VEGA, program="/usr/bin/ollama"))
+    assert "OLLAMA_VULKAN=1" in alone[2]
+
+
+CLOSED = (
+    "ollama.service runs as ollama, which is not in the group render: it cannot open /dev/kfd (mode 660), and Ollama "
+    "computes on the CPU."
+)
+
+
+def served(service: Any, mode: str = "660", **changes: Any) -> Facts:
+    facts = navi(RADEON, service=service)
+    facts = change(facts, "host.user", User(uid=0, name="root", groups=(), known_groups=(RENDER, VIDEO)))
+    return change(facts, "amd.kfd", (kfd(mode=mode, **changes),))
+
+
+OUTSIDE = OllamaService(user="ollama", groups=(997,))
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (served(OUTSIDE), ("problem", CLOSED)),
+        (served(SERVICE), PASS),
+        (served(OUTSIDE, "666"), PASS),  # systemd's own rule
+        (served(NO_SERVICE), PASS),
+        (served(msgspec.structs.replace(OUTSIDE, user="root")), PASS),
+        (served(OUTSIDE, gid=0), PASS),  # no group opens it: rocm.only-root-opens
+        (served(msgspec.structs.replace(OUTSIDE, groups=WHY)), ("unknown", "not to be seen")),
+        (served(OllamaService(user=WHY)), ("unknown", "not to be seen")),
+        (served(OUTSIDE, error="EACCES"), SKIPPED),  # the user cannot, either: rocm.kfd-no-permission
+    ],
+)
+def test_service_without_group(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(service_without_group, facts) == [verdict]
+
+
+def test_joining_the_group() -> None:
+    (fix,) = run(service_without_group, served(OUTSIDE))[0].fixes
+    assert fix.commands == ("sudo usermod -aG render,video ollama", "sudo systemctl restart ollama")
+    nixos = change(served(OUTSIDE), "host.distribution", Distribution(id="nixos"))
+    (fix,) = run(service_without_group, nixos)[0].fixes
+    assert 'SupplementaryGroups = [ "render" ];' in fix.commands[0]

@@ -11,7 +11,7 @@ from gpudoctor.checks.ollama.service_hides_gpus import service_hides_gpus
 from gpudoctor.checks.ollama.vulkan_unmasked import vulkan_unmasked
 from gpudoctor.facts import Facts
 from gpudoctor.facts.host import Distribution
-from gpudoctor.facts.ollama import OllamaSetting
+from gpudoctor.facts.ollama import NO_SERVICE, OllamaService, OllamaSetting
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, gpu, host, nvidia_host
 from tests.checks.environments import PASCAL, commands, severity
@@ -30,9 +30,15 @@ def setting(name: str, value: str, path: str = UNIT) -> OllamaSetting:
 def installed(*given: OllamaSetting, facts: Facts | None = None, **changes: Any) -> Facts:
     """Ollama 0.31 with the libraries of its own builds."""
     backends = changes.pop("backends", ("base", "cpu", "cuda", "vulkan"))
-    own = {"release": "0.31.1", "folders": ("cuda_v12", "cuda_v13", "vulkan"), "cudart": "12.8", "vulkan_driver": True}
-    plain = facts or nvidia_host()
-    return ollama(plain, **({"settings": given, "backends": backends} | own | changes))
+    own: dict[str, Any] = {
+        "release": "0.31.1",
+        "folders": ("cuda_v12", "cuda_v13", "vulkan"),
+        "cudart": "12.8",
+        "vulkan_driver": True,
+    }
+    service = OllamaService(user="ollama", groups=(996,)) if any(one.path for one in given) else NO_SERVICE
+    own |= {"settings": given, "backends": backends, "service": service}
+    return ollama(facts or nvidia_host(), **(own | changes))
 
 
 def driven(driver: str, *cards: dict[str, Any], **changes: Any) -> Facts:
@@ -174,5 +180,5 @@ def test_vulkan_unmasked(facts: Facts, verdict: list[tuple[str, str]]) -> None:
 
 def test_vulkan_is_turned_off() -> None:
     said = commands(vulkan_unmasked, two(setting(MASK, "0")))
-    assert "Environment=OLLAMA_VULKAN=0" in said
+    assert 'Environment="OLLAMA_VULKAN=0"' in said
     assert "sudo systemctl restart ollama" in said

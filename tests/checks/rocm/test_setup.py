@@ -15,6 +15,7 @@ from gpudoctor.checks.rocm.not_loaded import not_loaded
 from gpudoctor.checks.rocm.only_root_opens import only_root_opens
 from gpudoctor.checks.rocm.pcie_atomics import pcie_atomics
 from gpudoctor.checks.rocm.repository_of_another_release import repository_of_another_release
+from gpudoctor.checks.rocm.rocminfo_of_distribution import rocminfo_of_distribution
 from gpudoctor.checks.rocm.xnack_without_kernels import xnack_without_kernels
 from gpudoctor.facts import AmdRepository, Distribution, Dkms, Facts, LogEvent
 from gpudoctor.maybe import Unknown
@@ -361,3 +362,37 @@ def test_a_build_that_fails_again_is_not_repeated(packages: object, headers: obj
 def test_a_silent_scheduler_asks_for_its_firmware(text: str, command: str) -> None:
     facts = change(amd_host(), "log.events", (LogEvent(kind="kfd-hang", text=text, what={"text": text}),))
     assert commands(hangs, facts)[0] == command
+
+
+OWN_ROCMINFO, AMDS_ROCMINFO = ("rocminfo", "5.7.1-3build1", "ii"), ("rocminfo", "1.0.0.60304-76~24.04", "ii")
+BLOCKED = "rocminfo 5.7.1-3build1 is the distribution's, and AMD's ROCm packages need AMD's: apt cannot install them."
+
+
+def with_rocminfo(*packages: Any, address: str = "https://repo.radeon.com/rocm/apt/6.3.4", **changes: Any) -> Facts:
+    one = AmdRepository(path=LIST, address=address, suite="noble")
+    return change(amd_host(repositories=(one,), **changes), "amd.packages", packages)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "severity"),
+    [
+        (with_rocminfo(OWN_ROCMINFO), ("problem", BLOCKED), Severity.ADVICE),  # PyTorch's wheel computes
+        (change(with_rocminfo(OWN_ROCMINFO), "pythons", ()), ("problem", BLOCKED), Severity.WARNING),
+        (with_rocminfo(AMDS_ROCMINFO), ("pass", ""), None),
+        (with_rocminfo(("rocminfo", "5.7.1-3build1", "rc")), ("pass", ""), None),
+        (with_rocminfo(), ("pass", ""), None),
+        (change(with_rocminfo(), "amd.packages", WHY), ("unknown", "not to be seen"), None),
+        (with_rocminfo(OWN_ROCMINFO, address="https://repo.radeon.com/amdgpu/6.3.4/ubuntu"), ("skipped", ""), None),
+        (change(with_rocminfo(OWN_ROCMINFO), "host.container", "docker"), ("skipped", ""), None),
+        (change(with_rocminfo(OWN_ROCMINFO), "amd.repositories", ()), ("skipped", ""), None),
+    ],
+)
+def test_rocminfo_of_distribution(facts: Facts, verdict: tuple[str, str], severity: Severity | None) -> None:
+    assert ask(rocminfo_of_distribution, facts) == [verdict]
+    if severity:
+        (found,) = run(rocminfo_of_distribution, facts)
+        assert found.severity is severity
+        (shown,) = (fix.commands for fix in found.fixes)
+        assert shown[0] == "sudo apt-get purge rocminfo"
+        assert "release o=repo.radeon.com" in shown[1]
+        assert shown[-1] == "sudo apt-get install rocm-hip-runtime rocminfo"

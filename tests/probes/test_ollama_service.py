@@ -1,12 +1,12 @@
-"""Tests of the variables that Ollama's server starts with."""
+"""Tests of Ollama's service: its account, and the variables that its server starts with."""
 
 import pytest
 
 from gpudoctor.facts import Host, Ollama
-from gpudoctor.facts.ollama import OllamaSetting
+from gpudoctor.facts.ollama import NO_SERVICE, OllamaService, OllamaSetting
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import ollama
-from gpudoctor.probes.ollama_settings import settings
+from gpudoctor.probes.ollama_service import probe
 from gpudoctor.recorded_machine import RecordedMachine
 
 UNIT = "/etc/systemd/system/ollama.service"
@@ -17,7 +17,7 @@ MASK = "Environment=CUDA_VISIBLE_DEVICES="
 
 
 def seen(files: dict[str, str], **env: str) -> list[tuple[str, str, str]]:
-    found = settings(RecordedMachine(files, env=env))
+    _, found = probe(RecordedMachine(files, env=env))
     assert not isinstance(found, Unknown)
     return [(one.name, one.value, one.path) for one in found]
 
@@ -64,7 +64,49 @@ def test_without_a_service_the_environment_counts() -> None:
 def test_a_file_that_cannot_be_read() -> None:
     drop_in = f"{DROP_INS}/override.conf"
     machine = RecordedMachine({UNIT: START, drop_in: ""}, errors={drop_in: "EACCES"})
-    assert settings(machine) == Unknown(f"{drop_in}: Permission denied")
+    hidden = Unknown(f"{drop_in}: Permission denied")
+    assert probe(machine) == (OllamaService(user=hidden, groups=hidden), hidden)
+
+
+ACCOUNTS = {
+    "/etc/passwd": "root:x:0:0::/root:/bin/sh\nollama:x:997:996::/usr/share/ollama:/bin/false\n",
+    "/etc/group": "root:x:0:\nvideo:x:44:me\nrender:x:110:me,ollama\nollama:x:996:\nkvm:x:105:\n",
+}
+OWN_USER = "[Service]\nUser=ollama\nGroup=ollama\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "service"),
+    [
+        ({}, NO_SERVICE),
+        ({UNIT: OWN_USER}, OllamaService(user="ollama", groups=(110, 996))),
+        ({UNIT: "[Service]\n"}, OllamaService(user="root", groups=(0,))),
+        (
+            {UNIT: OWN_USER, f"{PACKAGED}.d/a.conf": "[Service]\nUser=root\nGroup=\nSupplementaryGroups=kvm 7\n"},
+            OllamaService(user="root", groups=(0, 7, 105)),
+        ),
+        (
+            {UNIT: "[Service]\nDynamicUser=true\nSupplementaryGroups=render\n"},
+            OllamaService(user="ollama", groups=(110, 996)),
+        ),
+        (
+            {UNIT: "[Service]\nUser=llm\n"},
+            OllamaService(user="llm", groups=Unknown("/etc/passwd does not have the user llm of ollama.service")),
+        ),
+    ],
+)
+def test_the_account(files: dict[str, str], service: OllamaService) -> None:
+    assert probe(RecordedMachine(ACCOUNTS | files))[0] == service
+
+
+def test_the_override_of_one_gpu_counts() -> None:
+    files = {UNIT: f"{START}EnvironmentFile=/etc/o\n", "/etc/o": "HSA_OVERRIDE_GFX_VERSION_0=11.0.0\n"}
+    assert seen(files) == [("HSA_OVERRIDE_GFX_VERSION_0", "11.0.0", "/etc/o")]
+
+
+def test_a_file_of_variables_that_is_not_there() -> None:
+    machine = RecordedMachine({UNIT: f"{START}EnvironmentFile=/etc/o\n"})
+    assert probe(machine)[1] == Unknown("/etc/o: No such file or directory")
 
 
 LIB = "/usr/local/lib/ollama"

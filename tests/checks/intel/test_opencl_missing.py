@@ -1,0 +1,56 @@
+"""OpenVINO without an OpenCL driver for the Intel GPU."""
+
+import msgspec
+import pytest
+
+from gpudoctor.check_engine import Severity, run
+from gpudoctor.checks.intel.opencl_missing import opencl_missing
+from gpudoctor.facts import Facts
+from gpudoctor.facts.host import Distribution
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, change, framework
+from tests.checks.intel_machines import ARC, UHD, arc_host
+
+WHY = Unknown("not to be seen")
+VINO = ("openvino==2025.3.0",)
+MESSAGE = (
+    "The Intel GPU at {} has no OpenCL driver (there is no /etc/OpenCL/vendors/intel.icd), so OpenVINO 2025.3.0 does "
+    "not find it."
+)
+CARD = MESSAGE.format("0000:03:00.0 (DG2 [Arc A770])")
+GRAPHICS = MESSAGE.format("0000:00:02.0 (UHD Graphics 770)")
+PASS, SKIPPED = ("pass", ""), ("skipped", "")
+
+
+def vino(opencl: object = False, packages: tuple[str, ...] = VINO) -> Facts:
+    return change(arc_host(framework(), packages=packages), "intel.opencl", opencl)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "severity"),
+    [
+        (vino(), ("problem", CARD), Severity.WARNING),
+        (change(vino(), "pci", (UHD,)), ("problem", GRAPHICS), Severity.ADVICE),
+        (vino(True), PASS, None),
+        (vino(WHY), ("unknown", "not to be seen"), None),
+        (vino(packages=("numpy==2.1.0",)), SKIPPED, None),
+        (change(vino(), "pci", ()), SKIPPED, None),
+        (change(vino(), "pci", (msgspec.structs.replace(ARC, driver=None),)), SKIPPED, None),  # intel.not-driven
+        (change(vino(), "host.environment", {"OCL_ICD_VENDORS": "/opt/vendors"}), PASS, None),
+        (change(vino(), "host.distribution", Distribution(id="nixos")), PASS, None),  # elsewhere: /run/opengl-driver
+        (change(vino(), "host.system", "Windows"), SKIPPED, None),
+    ],
+)
+def test_opencl_missing(facts: Facts, verdict: tuple[str, str], severity: Severity | None) -> None:
+    assert ask(opencl_missing, facts) == [verdict]
+    if severity:
+        assert [v.severity for v in run(opencl_missing, facts)] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("identity", "command"),
+    [("ubuntu", "sudo apt-get install intel-opencl-icd"), ("arch", "sudo pacman -S intel-compute-runtime")],
+)
+def test_the_package_of_each_family(identity: str, command: str) -> None:
+    (fix,) = run(opencl_missing, change(vino(), "host.distribution", Distribution(id=identity)))[0].fixes
+    assert fix.commands == (command,)
