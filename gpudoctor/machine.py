@@ -47,10 +47,11 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class Space(msgspec.Struct, frozen=True):
-    """What statvfs(2) reports of a file system, in bytes."""
+    """What statvfs(2) reports of a file system: bytes, and whether it is mounted noexec."""
 
     size: int
     free: int
+    noexec: bool = False
 
 
 class Machine:
@@ -237,7 +238,7 @@ class Machine:
             s = os.statvfs(self.place(path))
         except (OSError, AttributeError):  # Windows has no such call
             return None
-        return Space(s.f_blocks * s.f_frsize, s.f_bavail * s.f_frsize)
+        return Space(s.f_blocks * s.f_frsize, s.f_bavail * s.f_frsize, bool(s.f_flag & getattr(os, "ST_NOEXEC", 0)))
 
     def may_write(self, path: str) -> bool:
         """Whether the user may create files in a directory (access(2), nothing is written)."""

@@ -177,7 +177,7 @@ TARGETS = {
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
         "libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
         "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build pytorch.nvrtc-too-old "
-        "rocm.space-in-path"
+        "pytorch.user-without-name rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "
@@ -249,6 +249,7 @@ ONLY_WITH = {
     "environment.variable-unread": ("targets:pythons", "host.environment=VLLM_ATTENTION_BACKEND,VLLM_DISABLE_FLASHINFER_PREFILL,VLLM_FLASH_ATTN_VERSION,VLLM_USE_V1 pythons.packages?"),
     "fabric.gpudirect-rdma-off": ("queries.driver:not_wsl", "host.rdma_devices"),
     "host.address-space-limit": ("targets:machine", "gpus", "host.address_space"),
+    "host.cache-noexec": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly", "host.directories.executable=False"),
     "host.disk-full": ("targets:machine", "gpus"),
     "host.far-cpus": ("targets:machine", "gpus pci.role=gpu nvidia.cuda.devices"),
     "host.gpu-driver-oops": ("", "gpus targets:nvidia_machine"),
@@ -281,6 +282,7 @@ ONLY_WITH = {
     "packages.bitsandbytes-no-binary": ("targets:torches", "pythons.packages.name=bitsandbytes"),
     "packages.build-lock-left": ("targets:pythons", "pythons.kernels"),
     "packages.builds-overwrite": ("targets:pythons", "pythons.overlaps pythons.packages?"),
+    "packages.built-without-cuda": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=apex,auto-gptq,detectron2,mmcv,mmcv-full,pytorch3d,torch-cluster,torch-scatter,torch-sparse,torch-spline-conv"),
     "packages.cached-kernel-broken": ("targets:pythons", "pythons.kernels"),
     "packages.cpu-package": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages?"),
     "packages.ctranslate2-cudnn": ("targets:pythons", "pythons.packages.name=ctranslate2"),
@@ -302,7 +304,7 @@ ONLY_WITH = {
     "packages.torchcodec-mismatch": ("targets:torches", "pythons.packages.name=torchcodec"),
     "packages.torchvision-mismatch": ("targets:torches", "pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?"),
     "packages.triton-mismatch": ("targets:pythons", "pythons.unmet"),
-    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,cudf-cu12,cuml-cu*,flashinfer-python,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,sglang,transformers,vllm,xgboost"),
+    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,cudf-cu12,cuml-cu*,flashinfer-python,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,sglang,torchao,transformers,triton,vllm,xgboost"),
     "packages.wrong-vendor": ("targets:pythons", "pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?"),
     "python.bits-32": ("targets:pythons", "pythons.bits=32"),
     "python.conda-and-pip": ("targets:pythons", "pythons.conda pythons.packages?"),
@@ -321,6 +323,7 @@ ONLY_WITH = {
     "pytorch.driver-too-old": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "pytorch.nccl-broken-here": ("targets:lives:torch", "pythons.packages.name=nvidia-nccl-cu12"),
     "pytorch.nvrtc-too-old": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda? pythons.frameworks.version?"),
+    "pytorch.user-without-name": ("targets:torches", "gpus host.user.login? pythons.frameworks.version?"),
     "pytorch.wrong-vendor": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
     "rocm.debugging-left-on": ("", "targets:amd_compute"),
     "rocm.driver-pair-untested": ("", "targets:amd_compute"),

@@ -162,7 +162,7 @@ def _runs(branch: int, cuda: str) -> bool:
     ),
     caused_by=(*CUDA_SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def ptx_too_new(on: OnPython) -> Problem | None:
     """NVVM or NVRTC is from a newer CUDA release than the driver."""

@@ -9,12 +9,15 @@ from gpudoctor.tasks import export, filtered, query
 
 # A single kernel cache or model shard needs a few hundred MiB.
 LITTLE = 1 << 30
+# What models need is more; on a disk with less the temporary files stay alone.
+ROOM = 20 << 30
 # Whose directory it is, and the framework without which nothing writes there; not listed: everything does.
-OWNERS = {"PyTorch": "torch", "Triton": "torch", "CuPy": "cupy", "Hugging Face": "torch"}
+OWNERS = {"PyTorch": "torch", "torch.compile": "torch", "Triton": "torch", "CuPy": "cupy", "Hugging Face": "torch"}
 # Without these the program fails; the others only lose their cache.
-NEEDED = ("Triton", "CuPy", "temporary files")
+NEEDED = ("torch.compile", "Triton", "CuPy", "temporary files")
 VARIABLES = {
     "PyTorch": "TORCH_HOME",
+    "torch.compile": "TORCHINDUCTOR_CACHE_DIR",
     "Triton": "TRITON_CACHE_DIR",
     "CuPy": "CUPY_CACHE_DIR",
     "CUDA": "CUDA_CACHE_PATH",
@@ -35,6 +38,13 @@ def _closed(facts: Facts) -> list[WritableDirectory]:
     return [f for f in _concerned(facts) if f.writable is False and f.purpose in NEEDED]
 
 
+def _place(facts: Facts) -> str | None:
+    """The directory of temporary files, where it has room, can be written to, and what is compiled can be loaded."""
+    there = (f for f in facts.host.directories if f.purpose == "temporary files")
+    fits = (f for f in there if f.writable is True and f.executable is True and known_or(f.free, 0) >= ROOM)
+    return next((f.path for f in fits), None)
+
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     bad = _full(facts) or _closed(facts)
     first = bad[0]
@@ -44,9 +54,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         impact="none",
     )
     names = [n for f in bad if (n := VARIABLES.get(f.purpose))]
+    place = _place(facts) or "/PATH/WITH/ROOM"
     move = Fix(
         "Move the caches to a disk with free space, to a directory that you can write to.",
-        tuple(export(name, f"/PATH/WITH/ROOM/{name.lower()}") for name in dict.fromkeys(names)),
+        tuple(export(name, f"{place}/{name.lower()}") for name in dict.fromkeys(names)),
         "change-environment",
         needs="restart of the program",
     )

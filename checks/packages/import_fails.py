@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.loading import clear_executable_stack, import_proof, without_compiled_part
-from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, other_release
+from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, newer_torch_needed, other_release
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
@@ -15,7 +15,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.queries.loading import NO_CUDA, failures, imports_of, is_native, know_all
+from gpudoctor.queries.loading import NO_CUDA, failures, imports_of, is_native, know_all, lacked_symbol
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import cmd
@@ -28,6 +28,14 @@ _OUTSIDE = (
 _SBSA = (
     "The wheels of PyPI for aarch64 are built for servers (SBSA). A Jetson runs only code that was compiled for its "
     "own compute capability, against the CUDA of Jetson Linux (L4T)."
+)
+_OLD_DRIVER = (
+    "The NVIDIA driver is older than what this build calls: its libcuda.so.1 lacks the function. Minor version "
+    "compatibility covers the CUDA libraries' own functions, not those of a newer driver."
+)
+_OLD_LIBRARY = (
+    "The loader took a {library} that is older than the one with which the package was compiled: newer minor releases "
+    "of a CUDA library add functions."
 )
 
 
@@ -62,6 +70,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     error = one.error if isinstance(one.error, str) else ""
     if one.outside and (name := _MODULE.search(error)):
         return _into_its_package(on, one, one.outside, name[1])
+    if lacked := lacked_symbol(error):
+        from gpudoctor.fixes.older_library import newer_library  # only where a package fails
+
+        return newer_library(on, one, lacked)
     hint, other = import_errors.hint(error), blamed(on, one)
     row = recognise(first_line(error)) if error and not other else None
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
@@ -144,6 +156,10 @@ def import_fails(on: OnPython) -> Problem | None:
     cause = hint.cause if hint else row.sentence if row else None
     if about and not hint:
         cause = f"The error is about {about.name} {about.version}: {name} was not written for that release."
+        if needed := newer_torch_needed(one, about):
+            cause = f"{name} uses torch.{needed[0]}, which PyTorch has since {needed[1]}; {about.version} is installed."
+    if lacked := lacked_symbol(error):
+        cause = _OLD_DRIVER if lacked.of_driver else _OLD_LIBRARY.format(library=lacked.library)
     severity = Severity.ERROR if is_native(error) else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     lines = (error[:1500], *one.stderr.splitlines()[-3:])

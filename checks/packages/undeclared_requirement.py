@@ -19,6 +19,8 @@ from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, on_wsl, pythons
 from gpudoctor.tasks import Task, export
 
+_AMDSMI = "amdsmi"  # a part of ROCm, which has no use in WSL
+
 
 class _Broken(msgspec.Struct, frozen=True):
     """A row that does not hold, with the two packages, and the error of the import that shows it."""
@@ -53,7 +55,7 @@ def _holds(on: OnPython, row: Undeclared, other: Package | None) -> bool:
     if row.extra and not row.wanted:
         return True
     if other is None:
-        return bool(row.wanted) or on_wsl(on.facts) or _is_on_path(on, row.other)
+        return bool(row.wanted) or (row.other == _AMDSMI and on_wsl(on.facts)) or _is_on_path(on, row.other)
     older = numbers(other.version) < numbers(row.wanted.lstrip("<>="))
     return not row.wanted or older == row.wanted.startswith("<")
 
@@ -77,8 +79,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         pin = row.wanted.replace(">=", "==")
         message = f"Install {row.other}{pin}, the release that {owner.name}[{row.extra}] {owner.version} requires."
         command = install(on.python, f"{row.other}{pin}")
-    elif not row.wanted:
+    elif row.other == _AMDSMI:
         return _install_amdsmi(on, row.other)
+    elif not row.wanted:
+        message = f"Install {row.other}; or {owner.name} {row.before} or newer, with the PyTorch that requires it."
+        command = install(on.python, row.other)
     elif row.other in BY_MODULE:  # what is compiled against it stays
         message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
         command = install(on.python, f"{owner.name}<{row.since}")
@@ -135,6 +140,8 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/24576",
         "https://github.com/NVIDIA/cudnn-frontend/issues/207",
         "https://github.com/verl-project/verl/issues/1832",
+        "https://github.com/unslothai/notebooks/pull/258",
+        "https://github.com/triton-lang/triton/issues/5090",
     ),
     targets=pythons,
     only_with=(f"pythons.packages.name={names(row.package for row in release_families().undeclared)}",),
@@ -158,7 +165,7 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
         # An import that fails over something else shows that the program does not come so far.
         one = import_of(on.python, owner.name)
         elsewhere = one is not None and isinstance(one.error, str) and row.other not in one.error
-        return Problem(message, severity=None if elsewhere else Severity.ERROR)
+        return Problem(message, severity=None if elsewhere or row.other != _AMDSMI else Severity.ERROR)
     message = f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}"
     if error:
         text = f"{message}: {first_line(error).rstrip('.')}."

@@ -52,6 +52,7 @@ class WritableDirectory(msgspec.Struct, frozen=True, kw_only=True):
     purpose: str
     free: Maybe[Count] = NOT
     writable: Maybe[bool] = NOT
+    executable: Maybe[bool] = NOT  # code can be loaded from there: it is not mounted noexec
 
 
 class UserGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +67,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
     uid: Maybe[Small] = NOT
     name: Maybe[str | None] = NOT
+    login: Maybe[bool] = NOT  # programs find a name for it: in LOGNAME, USER, LNAME or USERNAME, or by its account
     groups: Maybe[tuple[UserGroup, ...]] = NOT  # of this process
     known_groups: tuple[UserGroup, ...] = ()  # of /etc/group: those that matter for GPUs (render, video ...)
     sudo: Maybe[bool] = NOT  # whether there is one to ask for root

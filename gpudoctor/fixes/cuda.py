@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import driver, system
+from gpudoctor.knowledge.drivers import native_driver
 from gpudoctor.queries.driver_floor import floor
 from gpudoctor.queries.gpus import is_data_center, nvidia_gpus
 from gpudoctor.targets import in_container, on_wsl
@@ -12,13 +13,18 @@ DOWNLOAD = "https://www.nvidia.com/en-us/drivers/"
 FORWARD = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
 
 
-def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
+def newer_driver(facts: Facts, cuda: str, *, native: bool = False) -> tuple[Fix, ...]:
     """Install a driver for this CUDA release ("13.0"); empty where none exists for these GPUs.
 
     The toolkit is never part of it: wheels bring their own CUDA libraries.
+
+    Args:
+        facts: the machine.
+        cuda: the release.
+        native: with all of that release's functions, not only those of its major.
     """
     windows = facts.host.system == "Windows"
-    oldest = floor(facts, cuda)
+    oldest = native_driver(cuda, windows=windows or on_wsl(facts)) if native else floor(facts, cuda)
     branch = driver.best_branch(facts, at_least=driver.branch_of(oldest) or 0)
     if oldest is None or branch is None:
         return ()

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.check_engine import Fix
-from gpudoctor.facts import Facts, Framework, Python
+from gpudoctor.facts import Facts, Framework, Package, Python
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
+from gpudoctor.knowledge.cuda_extensions import CudaExtension
 from gpudoctor.knowledge.python_rules import (
     on_torch_index,
     python_rules,
@@ -20,8 +23,9 @@ from gpudoctor.knowledge.python_rules import (
 )
 from gpudoctor.maybe import Unknown, present, text_of
 from gpudoctor.queries.extensions import COMPANIONS, built_for, pin
+from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import import_of
-from gpudoctor.queries.packages import is_own_build, major, packages_of, release
+from gpudoctor.queries.packages import is_own_build, major, numbers, packages_of, release
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import Command, Task, cmd, query
 
@@ -57,15 +61,51 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
     return (built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
 
 
+def built_with_cuda(on: OnPython, row: CudaExtension, owner: Package) -> tuple[Fix, ...]:
+    """Install an extension with code for GPUs: a wheel for this PyTorch, or built here against it.
+
+    Args:
+        on: the environment.
+        row: how the package is built.
+        owner: the package.
+    """
+    torch = one_of(on.python, "torch")
+    proof = frameworks.verify(on.python, row.proof)
+    wheel = _from_page(on, owner.name, owner.version, torch, proof) if torch else None
+    source = row.source or f"{owner.name}=={release(owner.version)}"
+    own = () if row.source else ("--no-binary", owner.name)
+    options = ("--no-build-isolation", "--no-cache-dir", *own)
+    command = install(on.python, source, force=True, no_deps=True, options=options)
+    message = (
+        f"Build {owner.name} here with CUDA, which needs {_nvcc(on, torch)}; --no-build-isolation lets the build see "
+        f"PyTorch.{lasting(on.facts)}"
+    )
+    task = msgspec.structs.replace(command, env=(*command.env, *row.env.items()))
+    built = Fix(message, (task,), "reinstall-package", verify=proof)
+    found = (*((wheel,) if wheel else ()), built)
+    if not row.successor:
+        return found
+    message = f"Install {row.successor}, which continues {owner.name}.{lasting(on.facts)}"
+    return (*found, Fix(message, (install(on.python, row.successor, options=options[:1]),), "reinstall-package"))
+
+
 def _from_page(on: OnPython, name: str, version: str, torch: Framework, verify: Task | None) -> Fix | None:
     """Install an extension's wheel for this PyTorch and CUDA from the page of its wheels; None: no table has one."""
     row, cuda, page = torch_table.release(text_of(torch.version)), text_of(torch.cuda), wheel_page(name, version)
     build = torch_table.cuda_variant(cuda)
     if row is None or page is None or build not in row.wheels or is_own_build(text_of(torch.version)):
         return None
+    if page.last and numbers(row.version) > numbers(page.last):
+        return None
     spec = f"{name}=={release(version)}+{page.tag.format(torch=row.version.replace('.', ''), build=build)}"
     message = f"Install the build of {name} for PyTorch {row.version} and CUDA {cuda}.{lasting(on.facts)}"
-    command = install(on.python, spec, force=True, no_deps=True, options=("--find-links", page.address))
+    command = install(
+        on.python,
+        spec,
+        force=True,
+        no_deps=True,
+        options=("--find-links", page.address.format(torch=row.version, build=build)),
+    )
     return Fix(message, (command,), "reinstall-package", verify=verify)
 
 

@@ -6,6 +6,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Package, PackageImport
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting
+from gpudoctor.knowledge import release_families
 from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
@@ -24,6 +25,11 @@ _OF_INTERFACES = pattern(
 # The package that an error names, where the child did not tell it.
 _NAMED = pattern(
     r"No module named '(\w+)\.|cannot import name '\w+' from '(\w+)|\bmodule '(\w+)[\w.]*' has no attribute"
+)
+# The name that PyTorch lacks: of an attribute, of what is imported from it, or of a module.
+_OF_TORCH = pattern(
+    r"module 'torch((?:\.\w+)*)' has no attribute '(\w+)'|cannot import name '(\w+)' from 'torch((?:\.\w+)*)'"
+    r"|No module named 'torch\.([\w.]+)'"
 )
 _WHOLE = pattern(r"No module named '\w+'")
 _NAME = pattern(r"[\w.-]+")
@@ -49,6 +55,33 @@ def blamed(on: OnPython, one: PackageImport) -> Package | None:
     return found if found and found.name != one.package and numbers(found.version) else None
 
 
+def newer_torch_needed(one: PackageImport, other: Package) -> tuple[str, str] | None:
+    """The name that an import does not find in PyTorch, and the release which brought it, where that is newer."""
+    found = _OF_TORCH.search(text_of(one.error)) if other.name == "torch" else None
+    if found is None:
+        return None
+    inside, attribute, imported, place, module = found.groups()
+    name = module or ".".join(part for part in ((inside or place or "").strip("."), attribute or imported) if part)
+    first = release_families.first_with("torch", name)
+    return (name, first) if first and numbers(other.version)[:2] < numbers(first) else None
+
+
+def _newer_torch(on: OnPython, one: PackageImport, name: str, first: str) -> tuple[Fix, ...]:
+    """Install a PyTorch that has a name, where one with it supports the GPU, or an older release of the package."""
+    from gpudoctor.fixes.torch_build import reinstall_torch, torch_choice  # for few of the imports that fail
+
+    choice, proof = torch_choice(on.facts, on.python), import_proof(on, one)
+    framework = next((f for f in on.python.frameworks if f.name == "torch"), None)
+    fits = choice is not None and numbers(choice.version) >= numbers(first)
+    newer = reinstall_torch(on.facts, on.python, framework) if fits else ()
+    message = (
+        f"Install an older release of {one.package}, from before it used torch.{name}; "
+        f"if the error stays, take a still older one.{lasting(on.facts)}"
+    )
+    task = install(on.python, f"{one.package}<{release(one.version)}")
+    return (*newer, Fix(message, (task,), "reinstall-package", verify=proof))
+
+
 def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
     """The same where nobody knows which package it is: what it requires without an upper bound may have outgrown it."""
     owner, grown = package(on.python, one.package), []
@@ -72,6 +105,8 @@ def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
 
 def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:
     """Bring two packages to releases that fit: an older one of the other, where that is newer than it has to be."""
+    if needed := newer_torch_needed(one, other):
+        return _newer_torch(on, one, *needed)
     proof, series = import_proof(on, one), ".".join(map(str, numbers(other.version)[:2]))
     message = f"Upgrade {one.package} to a release that works with {other.name} {release(other.version)}."
     newer = Fix(

@@ -69,13 +69,15 @@ class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WheelPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A page of a package's wheels, for pip's --find-links, from a release on.
 
-    `tag` is their local version, with `{torch}` ("26" of 2.6) and `{build}` ("cu126").
+    `tag` is their local version, with `{torch}` ("26" of 2.6) and `{build}` ("cu126"); the address may have both, with
+    a release of PyTorch as it is written ("2.6"). `last` is the newest PyTorch that has a page; empty: all have.
     """
 
     package: str
     since: str
     address: str
     tag: str
+    last: str = ""
 
 
 class Keras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -112,6 +112,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
     removed: tuple[Removed, ...]
+    added: dict[str, dict[str, str]]
     device_wheels: DeviceWheels
 
 
@@ -119,3 +120,8 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
 def release_families() -> ReleaseFamilies:
     """Return the table, read once."""
     return load("release_families", ReleaseFamilies)
+
+
+def first_with(package: str, name: str) -> str | None:
+    """Return the release of a package since which it has a name: "nn.attention" of torch; None where it is unknown."""
+    return release_families().added.get(package, {}).get(name)

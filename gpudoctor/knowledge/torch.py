@@ -36,6 +36,12 @@ class Nvrtc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clamped_before: str
 
 
+class Inductor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """PyTorch's compiler: the release before which its cache needs the user's name."""
+
+    named_before: str
+
+
 class UnnamedMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is assumed of a machine that a message does not name: its driver's CUDA release, and its GPUs."""
 
@@ -49,6 +55,7 @@ class TorchTable(KnowledgeTable, frozen=True):
 
     index: Index
     nvrtc: Nvrtc
+    inductor: Inductor
     unnamed: UnnamedMachine
     aarch64: dict[str, str]
     rocm_gfx: dict[str, str]

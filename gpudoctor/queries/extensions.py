@@ -58,6 +58,11 @@ def _stem(path: str) -> str:
     return f"{folder}/{''.join(letter for letter in name if not letter.isdigit())}"
 
 
+def has_cuda_in_name(extension: Extension) -> bool:
+    """Whether a library calls itself one for CUDA: _scatter_cuda.so, amp_C has none."""
+    return "cuda" in extension.path.rpartition("/")[2].lower()
+
+
 def lack(extension: Extension, torch: Framework | None) -> str:
     """What an unfit extension lacks: a symbol, or the CUDA runtime of the major that it was built for."""
     file, runtime = extension.path.rpartition("/")[2], runtime_of(extension)

@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.facts import Facts, JitKernel, MissingLibrary, PackageImport, Python
 from gpudoctor.knowledge import system_libraries
-from gpudoctor.knowledge.sonames import vendor_of
+from gpudoctor.knowledge.sonames import vendor_of, wheel_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.extensions import has_fit_variant
@@ -26,7 +26,22 @@ _SYMBOL = pattern(
 )
 # CUDA's own error at its start, which no library that is missing next to it explains.
 NO_CUDA = pattern(r"\bcuInit\b|CUDA_ERROR_NO_DEVICE|no CUDA-capable device")
+# glibc's words, elf/dl-lookup.c. The functions of CUDA's driver begin with cu and a capital, and have no version.
+_OF_DRIVER = pattern(r"undefined symbol: (cu[A-Z]\w+)(?!\w|, version)")
+_OF_LIBRARY = pattern(r"undefined symbol: (?!__nvJitLink)(\w+), version (lib\w+\.so[.\d]*)")
 _LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
+
+
+class LackedSymbol(msgspec.Struct, frozen=True):
+    """A function that the loader did not find, and the library that is too old for it: libcuda.so.1 is the driver's."""
+
+    symbol: str
+    library: str
+
+    @property
+    def of_driver(self) -> bool:
+        """Whether it is a function of the driver."""
+        return self.library == "libcuda.so.1"
 
 
 class OldCopy(msgspec.Struct, frozen=True):
@@ -117,6 +132,14 @@ def torch_symbol_in(error: str) -> tuple[str, str] | None:
     """The file and the symbol of PyTorch that the loader did not find for it, as an error names them."""
     found = _SYMBOL.search(error)
     return (found[1], found[2]) if found else None
+
+
+def lacked_symbol(error: str) -> LackedSymbol | None:
+    """What the loader missed in the driver or in one of CUDA's libraries; None: it missed nothing there."""
+    if found := _OF_DRIVER.search(error):
+        return LackedSymbol(found[1], "libcuda.so.1")
+    found = _OF_LIBRARY.search(error)
+    return LackedSymbol(found[1], found[2]) if found and wheel_of(found[2]) else None
 
 
 def missing_in_words(error: str) -> tuple[str, ...]:

@@ -93,11 +93,12 @@ def host(
         memlock=memory // 8 // 4096 * 4096,
         shm=Shm(size=memory // 2, free=memory // 2 - (37 << 20), mode="1777", writable=True),
         directories=tuple(
-            WritableDirectory(path=path, purpose=purpose, free=disk * GIB - 0x1B3000, writable=True)
+            WritableDirectory(path=path, purpose=purpose, free=disk * GIB - 0x1B3000, writable=True, executable=True)
             for purpose, path in CACHES.items()
         ),
         user=User(
             uid=1000,
+            login=True,
             name="user",
             groups=tuple(UserGroup(gid=gid, name=name) for name, gid in GROUPS.items()),
             known_groups=tuple(UserGroup(gid=gid, name=name) for name, gid in KNOWN.items()),

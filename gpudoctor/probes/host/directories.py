@@ -26,8 +26,10 @@ def _wanted(env: Mapping[str, str]) -> list[tuple[str, str]]:
     """Purpose and path, as the documentation of each cache says; "~" stands for the home."""
     cache = env.get("XDG_CACHE_HOME") or "~/.cache"
     triton = env.get("TRITON_HOME") or "~"
+    inductor = env.get("TORCHINDUCTOR_CACHE_DIR")  # without it a folder of the temporary files
     return [
         ("PyTorch", env.get("TORCH_HOME") or f"{cache}/torch"),
+        *([("torch.compile", inductor)] if inductor else []),
         ("Triton", env.get("TRITON_CACHE_DIR") or f"{triton}/.triton/cache"),
         ("CuPy", env.get("CUPY_CACHE_DIR") or "~/.cupy/kernel_cache"),
         ("CUDA", env.get("CUDA_CACHE_PATH") or "~/.nv/ComputeCache"),
@@ -40,15 +42,16 @@ def _folder(machine: Machine, purpose: str, path: str, home: str | None) -> Writ
     if path == "~" or path.startswith("~/"):
         if home is None:
             why = Unknown("HOME is not set, and /etc/passwd names no home for this user")
-            return WritableDirectory(path=path, purpose=purpose, free=why, writable=why)
+            return WritableDirectory(path=path, purpose=purpose, free=why, writable=why, executable=why)
         path = home.rstrip("/") + path[1:]
     there = _nearest(machine, path)
-    space = machine.space(there)
+    space, why = machine.space(there), Unknown(f"statvfs(2) on {there} failed")
     return WritableDirectory(
         path=posixpath.normpath(path),
         purpose=purpose,
-        free=space.free if space else Unknown(f"statvfs(2) on {there} failed"),
+        free=space.free if space else why,
         writable=machine.may_write(there),
+        executable=not space.noexec if space else why,
     )
 
 

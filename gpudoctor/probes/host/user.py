@@ -2,24 +2,42 @@
 
 from gpudoctor.facts.host import User, UserGroup
 from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.numbers import whole
 
 # render: udev's group of /dev/kfd and renderD*; video: the older one; docker: its socket's.
 MATTER = ("render", "video", "docker")
+# Where getpass.getuser() looks first: https://docs.python.org/3/library/getpass.html#getpass.getuser
+NO_ACCOUNT = 2  # the exit code of getent(1)
+LOGIN = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 
 def user(machine: Machine) -> User:
     """Return the user of this process, with numeric groups: a container often has no names for its host's."""
     uid, _, gids = machine.ids()
     known = _groups(machine)
+    name = _account(machine, uid)[0]
     names = {gid: name for name, gid in reversed(known.items())}
     return User(
         uid=uid,
-        name=_account(machine, uid)[0],
+        name=name,
+        login=_login(machine, uid, name),
         groups=tuple(UserGroup(gid=gid, name=names.get(gid)) for gid in gids),
         sudo=machine.which("sudo") is not None,
         known_groups=tuple(UserGroup(gid=known[name], name=name) for name in MATTER if name in known),
     )
+
+
+def _login(machine: Machine, uid: int, name: str | None) -> Maybe[bool]:
+    """Whether Python's getpass.getuser() finds a name for the user; a directory service is asked only here."""
+    if name or any(machine.env.get(variable) for variable in LOGIN) or machine.system != "Linux":
+        return True
+    if not machine.here:
+        return Unknown("programs are not run under another root")
+    said = machine.run(["getent", "passwd", str(uid)], 5.0)
+    if said.code in (0, NO_ACCOUNT):
+        return said.code == 0
+    return Unknown(f"getent passwd {uid}: {said.missing or said.err.strip() or 'no answer'}")
 
 
 def home(machine: Machine) -> str | None:

@@ -127,3 +127,8 @@ def test_caches_move_to_where_there_is_room() -> None:
     facts = change(TORCH, "host.directories.0.writable", False)
     found = [c for v in run(disk_full, facts) for fix in v.fixes for c in fix.commands]
     assert found == ["export TRITON_CACHE_DIR=/PATH/WITH/ROOM/triton_cache_dir"]
+
+    roomy = WritableDirectory(path="/tmp", purpose="temporary files", free=50 << 30, writable=True, executable=True)
+    facts = change(facts, "host.directories.2", roomy)
+    found = [c for v in run(disk_full, facts) for fix in v.fixes for c in fix.commands]
+    assert found == ["export TRITON_CACHE_DIR=/tmp/triton_cache_dir"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
 from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.packages.module_removed import module_removed
@@ -49,6 +50,11 @@ def having(*packages: Package, error: Any = None, number: str = "2.9.1", **chang
         (("pyannote-audio", "3.4.0"), ("huggingface-hub", "1.1.5"), None, "warn"),
         (("xgboost", "2.0.3"), ("scikit-learn", "1.7.0"), None, "warn"),
         (("autoawq", "0.2.9"), ("transformers", "4.57.1"), Unknown("not imported"), "warn"),
+        (("peft", "0.19.1"), ("torchao", "0.10.0"), None, "warn"),
+        (("peft", "0.19.1"), ("torchao", "0.17.0"), None, None),
+        (("peft", "0.18.0"), ("torchao", "0.10.0"), None, None),
+        (("torchao", "0.18.0"), ("torch", "2.9.1"), "ImportError: cannot import name 'ScalingType' from 'x'", "fail"),
+        (("torchao", "0.18.0"), ("torch", "2.9.1"), None, None),
     ],
 )
 def test_newer_releases_of_others_that_break_a_package(
@@ -204,3 +210,43 @@ def test_whom_an_error_is_about() -> None:
     assert caught("from packaging.version import Version; Version('x')") == "packaging"
     assert caught("import json; json.loads('{')") == "json"
     assert caught("raise ValueError(1)") is None
+
+
+def test_triton_without_setuptools() -> None:
+    alone = having(package("triton", "3.2.0"), number="2.6.0")
+    assert one(undeclared_requirement, alone)[1].startswith("triton 3.2.0 needs setuptools, which is not installed")
+    assert severity(undeclared_requirement, alone) == "warn"
+    assert f"{PIP} install setuptools" in commands(undeclared_requirement, alone)
+    assert one(undeclared_requirement, change(alone, "host.wsl", 2))[0] == "problem"
+    for others in ((package("triton", "3.2.0"), package("setuptools", "78.1.0")), (package("triton", "3.3.0"),)):
+        assert one(undeclared_requirement, having(*others, number="2.6.0")) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "number", "uses"),
+    [
+        ("AttributeError: module 'torch' has no attribute 'int1'", "2.5.1", "torch.int1, which PyTorch has since 2.6"),
+        ("AttributeError: module 'torch.utils._pytree' has no attribute 'register_pytree_node'", "2.1.2", "since 2.2"),
+        ("ModuleNotFoundError: No module named 'torch.nn.attention.flex_attention'", "2.4.0", "since 2.5"),
+        ("ImportError: cannot import name 'custom_op' from 'torch.library' (/x)", "2.3.1", "since 2.4"),
+        ("AttributeError: module 'torch' has no attribute 'int1'", "2.6.0", None),  # another reason
+        ("AttributeError: module 'torch' has no attribute 'gone'", "2.5.1", None),
+    ],
+)
+def test_a_package_that_needs_a_newer_pytorch(error: str, number: str, uses: str | None) -> None:
+    facts = having(package("somepkg", "1.4.2"), error=error, number=number, blamed="torch")
+    typed = commands(import_fails, facts)
+    [cause] = [v.problem.cause or "" for v in run(import_fails, facts) if v.problem]
+    assert (uses in cause) if uses else ("was not written for that release" in cause)
+    if uses:
+        assert typed.startswith("Install the cu1")
+        assert f"{PIP} install 'somepkg<1.4.2'" in typed
+    else:
+        assert typed.startswith("Upgrade somepkg to a release that works with torch")
+
+
+def test_no_newer_pytorch_where_none_with_it_supports_the_gpu() -> None:
+    error = "AttributeError: module 'torch' has no attribute 'int1'"
+    facts = having(package("somepkg", "1.4.2"), error=error, number="2.5.1", blamed="torch")
+    old = change(facts, "gpus.0.capability", "3.0")
+    assert commands(import_fails, old).startswith("Install an older release of somepkg, from before it used torch.int1")

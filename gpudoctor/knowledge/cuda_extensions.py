@@ -1,0 +1,45 @@
+"""Packages that are built without code for GPUs where the build sees no GPU, no CUDA Toolkit or no PyTorch."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import KnowledgeTable, load
+
+
+class CudaExtension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package and its releases, what fails without code for GPUs, and how it is built with it.
+
+    Attributes:
+        package: its name.
+        effect: what fails, as a sentence about the package goes on.
+        proof: code that shows that it computes on the GPU.
+        env: the variables of the build.
+        since: the first release that the row is about.
+        before: the first one that it is no more about.
+        compiled: whether a build for the CPU has compiled code, too; else it has none at all.
+        source: what pip builds; empty: PyPI's source of the installed release.
+        successor: the package that continues it; empty: none does.
+    """
+
+    package: str
+    effect: str
+    proof: str
+    env: dict[str, str]
+    since: str = "0"
+    before: str = "999"
+    compiled: bool = False
+    source: str = ""
+    successor: str = ""
+
+
+class CudaExtensions(KnowledgeTable, frozen=True):
+    """The table ``cuda_extensions.toml``."""
+
+    row: tuple[CudaExtension, ...]
+
+
+@cache
+def cuda_extensions() -> CudaExtensions:
+    """Return the table, read once."""
+    return load("cuda_extensions", CudaExtensions)
