@@ -384,6 +384,26 @@ def test_libcuda_link_missing() -> None:
     assert ask(libcuda_link_missing, nvidia_host()) == [("skipped", "")]
 
 
+def test_an_empty_libcuda_is_none() -> None:
+    folder = "/usr/lib/x86_64-linux-gnu"
+    empty = library("libcuda.so", real=f"{folder}/libcuda.so", found_by="default directory", size=0)
+    expected = (
+        f"Triton 3.4.0 links with -lcuda, but {folder}/libcuda.so is an empty file, which gives the linker nothing: "
+        "torch.compile and Triton kernels fail (undefined symbol: cuModuleGetFunction)."
+    )
+    assert one(libcuda_link_missing, linked("3.4.0", empty)) == ("problem", expected)
+    said = commands(libcuda_link_missing, linked("3.4.0", empty))
+    assert f"sudo ln -sf libcuda.so.1 {folder}/libcuda.so" in said
+    assert "rm -rf ~/.triton/cache" in said  # it was linked with nothing, and is not linked again
+    assert "rm -rf /scratch/t" in commands(libcuda_link_missing, linked("3.4.0", empty, TRITON_CACHE_DIR="/scratch/t"))
+    assert one(libcuda_link_missing, linked("3.6.0", empty)) == ("pass", "")  # links libcuda.so.1
+    assert one(libcuda_link_missing, linked("3.4.0", library("libcuda.so", size=60_000_000))) == ("pass", "")
+    other = library("libcuda.so", path="/usr/lib/libcuda.so", real="/usr/lib/libcuda.so", size=0)
+    assert one(libcuda_link_missing, linked("3.4.0", library("libcuda.so"), other)) == ("pass", "")  # of 32 bits
+    own = linked("3.4.0", empty, library("libcuda.so", path="/opt/cuda/libcuda.so"), TRITON_LIBCUDA_PATH="/opt/cuda")
+    assert one(libcuda_link_missing, own) == ("pass", "")
+
+
 def test_debian_gets_nvidias_repository_for_the_toolkit() -> None:
     distribution = Distribution(id="debian", like=(), version="12", codename="bookworm")
     own = PackageSource(path="/etc/apt/sources.list.d/debian.sources", kind="distribution")
