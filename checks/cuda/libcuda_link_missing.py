@@ -68,8 +68,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     severity=Severity.WARNING,
     cause="Up to release 3.5 Triton links the launcher of each kernel with -lcuda, for which the linker needs "
     "libcuda.so. The driver's runtime packages may contain only libcuda.so.1, which is enough for programs that are "
-    "already linked: eager mode works. Containers that got the host's driver once (distrobox --nvidia, images that were "
-    "built with the NVIDIA runtime) may keep an empty file of that name, which the linker accepts without a word.",
+    "already linked: eager mode works. Containers that got the host's driver once (distrobox --nvidia, images built "
+    "with the NVIDIA runtime) may keep an empty file of that name, which the linker accepts without a word.",
     fixes=_fixes,
     references=(
         "https://github.com/triton-lang/triton/issues/8667",
@@ -84,7 +84,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def libcuda_link_missing(on: OnPython) -> Problem | None:
-    """A Triton that links with -lcuda and a working driver, but where the linker looks no libcuda.so or an empty one."""
+    """A Triton that links with -lcuda and a working driver, but no libcuda.so, or an empty one, for the linker."""
     triton = _triton(on)
     if triton is None or not links_libcuda(triton) or not compiles_kernels(on.facts, on.python):
         return None

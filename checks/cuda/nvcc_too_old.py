@@ -8,7 +8,7 @@ from gpudoctor.knowledge.python_rules import OldestNvcc, python_rules
 from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import major, numbers, packages_of
+from gpudoctor.queries.packages import has_gpu_between, major, numbers, packages_of
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 
@@ -19,13 +19,17 @@ def _found(on: OnPython) -> tuple[OldestNvcc, Package] | None:
         one, ready = there.get(row.package), python_rules().nvcc.ready.get(row.package)
         if one is None or ready in there or "+" in one.version:
             continue
-        if numbers(row.since) <= numbers(one.version) < numbers(row.before):
+        if not numbers(row.since) <= numbers(one.version) < numbers(row.before):
+            continue
+        if not any(on.facts.host.environment.get(name) for name in row.unless) and has_gpu_between(on.facts, *row.gpus):
             return row, one
     return None
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     row, one = present(_found(on))
+    if row.before == "999":
+        return _toolkits(on, row)
     message = f"Upgrade {one.name} to {row.before}, which older releases of nvcc compile too.{lasting(on.facts)}"
     newer = Fix(message, (install(on.python, f"{one.name}~={row.before}"),), "reinstall-package")
     return (newer, *_toolkits(on, row))
@@ -35,7 +39,7 @@ def _toolkits(on: OnPython, row: OldestNvcc) -> tuple[Fix, ...]:
     """A newer nvcc of PyTorch's CUDA major, which its own headers need."""
     torch = one_of(on.python, "torch")
     own = text_of(torch.cuda if torch else None)
-    if major(own) != major(row.cuda):
+    if numbers(own)[:1] < numbers(row.cuda)[:1]:
         return ()
     there = {nvcc.path.removesuffix("/bin/nvcc") for nvcc in known_or(on.facts.toolkits.nvccs, ())}
     for directory, version in known_or(on.facts.toolkits.installed, ()):
@@ -49,17 +53,21 @@ def _toolkits(on: OnPython, row: OldestNvcc) -> tuple[Fix, ...]:
 @check(
     title="nvcc is too old for a package that compiles CUDA code at run time",
     severity=Severity.WARNING,
-    cause="Some packages compile their kernels with nvcc on first use (JIT). A release that passes an option that this "
-    'nvcc does not have fails each time, with "nvcc fatal : Unknown option" and "ninja: build stopped". The CUDA '
-    "version of PyTorch's wheel and of nvidia-smi is irrelevant here.",
+    cause="Some packages compile their kernels with nvcc on first use (JIT). A release that refuses an older nvcc, or "
+    'passes it an option that it does not have, fails each time: "nvcc fatal : Unknown option", "NVCC version should '
+    'be", "FlashInfer requires GPUs with sm75 or higher". The CUDA version of PyTorch\'s wheel and of nvidia-smi is '
+    "irrelevant here.",
     fixes=_fixes,
     references=(
         "https://github.com/flashinfer-ai/flashinfer/issues/1532",
         "https://github.com/flashinfer-ai/flashinfer/pull/1526",
+        "https://github.com/flashinfer-ai/flashinfer/issues/3675",
+        "https://github.com/vllm-project/vllm/issues/50705",
+        "https://github.com/vllm-project/vllm/pull/49051",
     ),
     targets=pythons,
     only_with=(ANY_GPU, f"pythons.packages.name={names(row.package for row in python_rules().nvcc.oldest)}"),
-    caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("cuda.home-stale", "cuda.nvcc-without-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -68,3 +68,4 @@ class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"
     c_alone: str | None = None  # the gcc on PATH, where its C++ compiler (cc1plus) is not installed; only with an nvcc
     named_paths: tuple[NamedPath, ...] = ()
+    ldconfig: Maybe[bool] = NOT  # /sbin/ldconfig exists

@@ -17,7 +17,14 @@ class JaxUsers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OldestNvcc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Releases of a package, from `since` to before `before`, that no nvcc before CUDA `cuda` compiles.
 
-    `why` is what they do, as a sentence about the package goes on.
+    Attributes:
+        package: its distribution.
+        since: the first such release.
+        before: the first release that older ones compile too; "999": none is known.
+        cuda: the oldest CUDA release whose nvcc compiles them.
+        why: what they do, as a sentence about the package goes on.
+        gpus: only for these compute capabilities: from the first to below the second.
+        unless: variables with which something else is compiled, or something else compiles.
     """
 
     package: str
@@ -25,6 +32,8 @@ class OldestNvcc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: str
     cuda: str
     why: str
+    gpus: tuple[str, str] = ("0", "999")
+    unless: tuple[str, ...] = ()
 
 
 class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,9 +57,10 @@ class RunTimePtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first release that needs no libcuda.so."""
+    """The first release that needs no libcuda.so, and from which to before which release /sbin/ldconfig is run."""
 
     libcuda_link_before: str
+    asks_ldconfig: tuple[str, str]
 
 
 class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,14 +54,16 @@ def compiling(facts: Facts, python: Python) -> tuple[list[str], bool]:
     rules, there = python_rules().nvcc, {p.name: p for p in packages_of(python)}
     always = sorted(name for name in rules.always if name in there and "+pt" not in there[name].version)
     floors = ((name, *row) for name, row in rules.floor.items() if name in there)
-    suited = (n for n, first, *gpus in floors if numbers(there[n].version) >= numbers(first) and _has(facts, *gpus))
+    suited = (
+        n for n, first, *gpus in floors if numbers(there[n].version) >= numbers(first) and has_gpu_between(facts, *gpus)
+    )
     always = sorted((*always, *suited))
     ready = {name for name, kernels in rules.ready.items() if kernels in there}
     sometimes = sorted((there.keys() & rules.sometimes) - ready)
     return (always, True) if always else (sometimes, False)
 
 
-def _has(facts: Facts, lowest: str, end: str) -> bool:
+def has_gpu_between(facts: Facts, lowest: str, end: str) -> bool:
     """Whether a GPU has a compute capability from the first to below the second."""
     found = [gpu.capability for gpu in gpus_of(facts, "nvidia")]
     reached = [version(lowest) <= version(c) < version(end) for c in found if isinstance(c, str)]

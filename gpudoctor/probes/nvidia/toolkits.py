@@ -51,6 +51,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
         cxx_version=_cxx_version(machine, cxx) if wanted else _UNWANTED if cxx else None,
         c_alone=_c_alone(machine) if nvccs else None,
         named_paths=named_paths(machine),
+        ldconfig=machine.exists("/sbin/ldconfig"),
     )
 
 

@@ -9,6 +9,7 @@ from gpudoctor.checks.cuda.nvcc_too_old import nvcc_too_old
 from gpudoctor.facts import CondaPackage, Facts
 from gpudoctor.maybe import Unknown, known_or
 from tests.builders import change
+from tests.checks import environments
 from tests.checks.cuda.test_cuda import toolkit
 from tests.checks.environments import NO_TOOLKIT, commands, environment, machine, one, package, severity, torch
 
@@ -71,3 +72,52 @@ def test_an_installed_toolkit_of_the_same_major_is_used() -> None:
     said = commands(nvcc_too_old, change(facts, "toolkits", here))
     assert "export CUDA_HOME=/usr/local/cuda-12.9" in said
     assert "cuda-toolkit" not in said
+
+
+BLACKWELL = "FlashInfer requires GPUs with sm75 or higher; No supported CUDA architectures found"
+DEEP_GEMM = "NVCC version should be >= 12.3"
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "nvcc", "capability", "says"),
+    [
+        ("flashinfer-python", "0.6.12", "12.8", "12.0", BLACKWELL),
+        ("flashinfer-python", "0.6.12", "12.8", "9.0", ""),
+        ("flashinfer-python", "0.6.12", "12.8", "12.1", ""),  # cuda.nvcc-without-gpu
+        ("flashinfer-python", "0.6.12", "12.9", "12.0", ""),
+        ("flashinfer-python", "0.6.12", "13.0", "12.0", ""),
+        ("flashinfer-python", "0.6.6", "12.8", "12.0", ""),
+        ("flashinfer-python", "0.7.0", "12.8", "12.0", ""),  # takes 12.8 again
+        ("deep-gemm", "2.1.1", "12.1", "9.0", DEEP_GEMM),
+        ("deep-gemm", "2.1.1", "12.4", "9.0", ""),
+        ("sgl-kernel", "0.3.17", "12.1", "9.0", DEEP_GEMM),
+        ("sgl-kernel", "0.3.17", "12.1", "8.9", ""),  # SGLang does not import it there
+        ("flashinfer-python", "0.6.12", "12.8", Unknown("NVML: Unknown Error"), "unknown"),
+    ],
+)
+def test_what_is_refused_for_some_gpus(name: str, release: str, nvcc: str, capability: Any, says: str) -> None:
+    facts = environment(torch("2.9.1"), packages=(package(name, release),), facts=machine(toolkits=toolkit(nvcc)))
+    outcome, message = one(nvcc_too_old, change(facts, "gpus.0.capability", capability))
+    assert outcome == ("unknown" if says == "unknown" else "problem" if says else "pass")
+    assert says in message or says == "unknown"
+
+
+def test_a_variable_chooses_the_target() -> None:
+    facts = environment(
+        torch("2.13.0", cuda="13.0"),
+        packages=(package("flashinfer-python", "0.6.12"),),
+        facts=machine(toolkits=toolkit("12.8"), card=environments.BLACKWELL),
+    )
+    assert "cuda-toolkit-13-0" in commands(nvcc_too_old, facts)  # of PyTorch's own CUDA, and not the older one
+    named = change(facts, "host.environment", {"FLASHINFER_CUDA_ARCH_LIST": "12.0a"})
+    assert one(nvcc_too_old, named) == ("pass", "")
+
+
+def test_no_newer_release_is_promised_where_none_is_known() -> None:
+    facts = environment(
+        torch("2.9.1", cuda="12.8"),
+        packages=(package("deep-gemm", "2.1.1"),),
+        facts=change(machine(toolkits=toolkit("12.1")), "gpus.0.capability", "9.0"),
+    )
+    assert "deep-gemm" not in commands(nvcc_too_old, facts)
+    assert "cuda-toolkit-12-8" in commands(nvcc_too_old, facts)
