@@ -44,6 +44,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "shadows": ("module",),
     "remnants": ("module",),
     "overlaps": ("packages",),
+    "mixed": ("packages",),
     "unmet": ("package", "requires"),
     "extensions": ("package",),
     "imports": ("package",),

@@ -28,6 +28,7 @@ from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import (
     CondaPackage,
     Extension,
+    FileMix,
     FileOverlap,
     JitKernel,
     MissingLibrary,
@@ -70,6 +71,7 @@ __all__ = [
     "Extension",
     "Facts",
     "Figure",
+    "FileMix",
     "FileOverlap",
     "Framework",
     "FrameworkDevice",

@@ -34,6 +34,13 @@ class FileOverlap(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
+class FileMix(msgspec.Struct, frozen=True, kw_only=True):
+    """Two distributions that write different files to the same paths, where those that are there are of both."""
+
+    packages: tuple[str, str]
+    files: tuple[str, str]  # one that is as the first has it, and one that is as the second has it
+
+
 class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     """An import name that sys.path offers more than once; the first entry wins."""
 
@@ -181,6 +188,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     shadows: tuple[Shadow, ...] = ()
     remnants: tuple[Remnant, ...] = ()
     overlaps: tuple[FileOverlap, ...] = ()
+    mixed: tuple[FileMix, ...] = ()
     unmet: tuple[UnmetRequirement, ...] = ()
     extensions: Maybe[tuple[Extension, ...]] = ()  # Unknown in a quick run that finds some
     imports: Maybe[tuple[PackageImport, ...]] = ()  # of GPU packages next to the frameworks; Unknown in a quick run

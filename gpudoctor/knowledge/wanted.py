@@ -42,6 +42,7 @@ class Wanted(KnowledgeTable, frozen=True):
     records: dict[str, str]
     computing: tuple[str, ...]
     other_projects: tuple[str, ...]
+    same_paths: tuple[tuple[str, str], ...]
     module: tuple[Module, ...]
     framework: tuple[OfFramework, ...]
     part: tuple[PartForFramework, ...]

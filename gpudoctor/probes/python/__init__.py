@@ -65,6 +65,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         ),
         remnants=(*leftovers.remnants(machine, folders, found, names), *stale),
         overlaps=conflicts.overlaps(found),
+        mixed=tuple(conflicts.mixed(machine, found)),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
         extensions=_extensions(machine, said.prefix, found, names, quick),
         kernels=_kernels(machine, said, found, names),

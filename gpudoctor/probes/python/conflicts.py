@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpudoctor.facts.python import FileOverlap, Package, Shadow
-from gpudoctor.knowledge.wanted import module_of, modules
+from gpudoctor.facts.python import FileMix, FileOverlap, Package, Shadow
+from gpudoctor.knowledge.wanted import module_of, modules, wanted
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
@@ -117,6 +117,27 @@ def overlaps(found: Sequence[FoundDistribution]) -> tuple[FileOverlap, ...]:
             shared.setdefault(tuple(sorted(names)), []).append(path)
     shared = shared | {names: [f"{module}/"] for names, module in _families(found) if names not in shared}
     return tuple(FileOverlap(packages=names, files=tuple(files[:_MOST_FILES])) for names, files in shared.items())
+
+
+def mixed(machine: Machine, found: Sequence[FoundDistribution]) -> Iterator[FileMix]:
+    """The pairs of the table of which the files that are there are of both, by their sizes in RECORD."""
+    for pair in wanted().same_paths:
+        there = {each.package.name: each for each in found if each.package.name in pair}
+        if len(there) == len(pair) and len({each.package.directory for each in there.values()}) == 1:
+            first, second = (there[name] for name in pair)
+            ours, theirs = _sizes(machine, first), _sizes(machine, second)
+            differ = {path for path in ours.keys() & theirs if ours[path] != theirs[path]}
+            sizes = {path: machine.status(f"{first.package.directory}/{path}") for path in sorted(differ)}
+            of_first = [path for path, status in sizes.items() if status and status.size == ours[path]]
+            of_second = [path for path, status in sizes.items() if status and status.size == theirs[path]]
+            if of_first and of_second:
+                yield FileMix(packages=pair, files=(of_first[0], of_second[0]))
+
+
+def _sizes(machine: Machine, one: FoundDistribution) -> dict[str, int]:
+    """The size of each file by RECORD."""
+    rows = (line.rsplit(",", 2) for line in text_of(machine, f"{one.place}/RECORD").splitlines())
+    return {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[2].isdigit()}
 
 
 def _families(found: Sequence[FoundDistribution]) -> Iterator[tuple[tuple[str, ...], str]]:

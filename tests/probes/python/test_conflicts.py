@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpudoctor.facts import FileOverlap, Package, Remnant, Shadow
-from gpudoctor.probes.python.conflicts import offer, overlaps, shadows
+from gpudoctor.facts import FileMix, FileOverlap, Package, Remnant, Shadow
+from gpudoctor.probes.python.conflicts import mixed, offer, overlaps, shadows
 from gpudoctor.probes.python.leftovers import remnants
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, entries
 from gpudoctor.recorded_machine import RecordedMachine
@@ -151,6 +151,30 @@ def test_a_family_without_record_overlaps_by_its_folder() -> None:
     found = [claim("onnxruntime", files=None), claim("onnxruntime-gpu", "onnxruntime/__init__.py")]
     assert overlaps(found) == (FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/",)),)
     assert overlaps([claim("tensorflow", "tensorflow/__init__.py"), claim("tensorflow-gpu")]) == ()
+
+
+BASE, CU13 = "nvidia-cutlass-dsl-libs-base", "nvidia-cutlass-dsl-libs-cu13"
+OPS, LIBRARY, README = "cutlass/_gpu_ops_gen.py", "cutlass/_cutlass_ir.so", "cutlass/README"
+
+
+def two_wheels(ops: int, library: int, *, folder: str = SITE) -> tuple[FileMix, ...]:
+    """What is found where both wheels are installed, and these sizes are there of what differs between them."""
+    sizes = {BASE: {OPS: 10, LIBRARY: 100, README: 5}, CU13: {OPS: 12, LIBRARY: 120, README: 5}}
+    found = [claim(BASE), claim(CU13, folder=folder)]
+    files = {f"{SITE}/{OPS}": "x" * ops, f"{SITE}/{LIBRARY}": "x" * library, f"{SITE}/{README}": "x" * 5}
+    records = {
+        f"{each.place}/RECORD": "".join(f"{path},sha256=0,{n}\n" for path, n in sizes[each.package.name].items())
+        for each in found
+    }
+    return tuple(mixed(RecordedMachine(files | records), found))
+
+
+def test_files_of_two_wheels_are_mixed() -> None:
+    assert two_wheels(12, 100) == (FileMix(packages=(BASE, CU13), files=(LIBRARY, OPS)),)
+    assert two_wheels(10, 120) == (FileMix(packages=(BASE, CU13), files=(OPS, LIBRARY)),)
+    assert two_wheels(10, 100) == two_wheels(12, 120) == ()  # one of them was written last as a whole
+    assert two_wheels(11, 120) == ()  # a file that somebody changed is of neither
+    assert two_wheels(12, 100, folder=USER) == ()
 
 
 def portion(*files: str, record: str = "", folder: str = USER, owner: str = "flash-attn-4") -> tuple[Shadow, ...]:
