@@ -6,6 +6,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts, PackageImport
 from gpudoctor.fixes import intel, jetson, system, toolkit
+from gpudoctor.fixes.cuda_builds import for_one_cuda
 from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
@@ -238,6 +239,8 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
         fixes += _loads_later(on, package, later, proof)
     elif not wheels or (cuda and wanted and cuda not in wanted):
         what = f"Install a newer {package}, or what provides {missing[0]}."
+        if wanted and (same := for_one_cuda(on, package, version, wanted, proof)):
+            return (*same, *fixes)
         ours = phrase("Install a release of {} that is built for CUDA {}, as the other packages here.", package, cuda)
         message = ours if wanted and ours else what
         task = install(on.python, package, upgrade=True)

@@ -46,6 +46,14 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     oldest: tuple[OldestNvcc, ...]
 
 
+class CudaIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An index of a package's own with its builds for CUDA releases: its address, the first release, the builds."""
+
+    index: str
+    since: str
+    builds: tuple[str, ...]
+
+
 class RunTimePtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package that compiles to PTX with NVRTC, for the driver to finish: from a release to before another."""
 
@@ -172,6 +180,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     stable_abi: dict[str, str]
     wheel_page: tuple[WheelPage, ...]
     rocm_index: dict[str, tuple[str, str, str, str]]
+    cuda_index: dict[str, CudaIndex]
     of_torch: dict[str, dict[str, str]]
     keras: Keras
     builds: dict[str, frozenset[str]]
