@@ -5,16 +5,16 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting, version_of
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.packages import major, stem
+from gpudoctor.queries.packages import stem
 from gpudoctor.targets import OnPython, pythons
 
 
 def _wanted(on: OnPython) -> str:
     """The wheel whose name has the CUDA major of PyTorch, else the one without a CUDA major in its name."""
     torch, names = one_of(on.python, "torch"), on.python.mixed[0].packages
-    cuda = major(text_of(torch.cuda if torch else None))
+    ours = text_of(torch.cuda if torch else None).partition(".")[0]
     plain = next((name for name in names if stem(name) == name), names[0])
-    return next((name for name in names if name.endswith(f"-cu{cuda}")), plain)
+    return next((name for name in names if ours and name.endswith(f"-cu{ours}")), plain)
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
