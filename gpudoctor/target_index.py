@@ -71,6 +71,7 @@ TARGETS = {
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
     "queries.intel:openvinos": "intel.opencl-missing",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
+    "queries.intel:sycl_machines": "intel.sycl-without-level-zero",
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
         "intel.selector-hides-all"
