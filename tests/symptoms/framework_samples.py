@@ -23,6 +23,31 @@ _NO_JAXLIB = "WARNING:jax._src.xla_bridge:An NVIDIA GPU may be present on this m
 _NOT_FOUND = "ImportError: {}: cannot open shared object file: No such file or directory"
 
 FRAMEWORKS = [
+    Sample("flashinfer-archs", trace("RuntimeError: FlashInfer requires GPUs with sm75 or higher")),
+    Sample("flashinfer-archs", trace("RuntimeError: No supported CUDA architectures found for major versions [12].")),
+    Sample(
+        "deep-gemm-nvcc",
+        trace(
+            "RuntimeError: Assertion error (csrc/jit/compiler.hpp:187): (major > 12 or (major == 12 and minor >= 3)) "
+            'and "NVCC version should be >= 12.3"'
+        ),
+    ),
+    Sample(
+        "triton-empty-libcuda",
+        trace("ImportError: /home/u/.triton/cache/Q4/cuda_utils.so: undefined symbol: cuModuleGetFunction"),
+    ),
+    Sample("triton-ldconfig", trace("FileNotFoundError: [Errno 2] No such file or directory: '/sbin/ldconfig'")),
+    Sample("cutlass-dsl-mixed", trace("AttributeError: module 'cutlass.cute.arch' has no attribute 'fmin'")),
+    Sample("triton-processor", "'sm_120' is not a recognized processor for this target (ignoring processor)"),
+    Sample(
+        "sageattention-1",
+        trace("ImportError: cannot import name 'sageattn_qk_int8_pv_fp16_triton' from 'sageattention' (/e/__init__.py)"),
+    ),
+    Sample(
+        "xformers-too-new",
+        "requires device with capability <= (9, 0) but your GPU has capability (12, 0) (too new)",
+    ),
+    Sample("nvcc-missing", "/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not found"),
     # -- the build that has no code for the GPU is the reason, and names the right one ----------------------
     Sample("torch-arch", _PASCAL + trace("torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device"), {"cuda-no-kernel": "follows"}),
     Sample("cuda-no-kernel", trace("RuntimeError: CUDA error: no kernel image is available for execution on the device")),
