@@ -69,7 +69,7 @@ def _toolkits(on: OnPython, row: OldestNvcc) -> tuple[Fix, ...]:
     only_with=(ANY_GPU, f"pythons.packages.name={names(row.package for row in python_rules().nvcc.oldest)}"),
     caused_by=("cuda.home-stale", "cuda.nvcc-without-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvcc_too_old(on: OnPython) -> Problem | None:
     """Such a package, a CUDA build of PyTorch and a GPU, and the nvcc that build tools take is an older one."""
