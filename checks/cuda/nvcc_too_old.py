@@ -8,7 +8,7 @@ from gpudoctor.knowledge.python_rules import OldestNvcc, python_rules
 from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import has_gpu_between, major, numbers, packages_of
+from gpudoctor.queries.packages import has_gpu_between, major, numbers, packages_of, wanted_by
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 
@@ -28,7 +28,8 @@ def _found(on: OnPython) -> tuple[OldestNvcc, Package] | None:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     row, one = present(_found(on))
-    if row.before == "999":
+    pinned = "==" in (wanted_by(on.python, (one.name,)) or ("", ""))[1]  # as vLLM and SGLang do
+    if row.before == "999" or pinned:
         return _toolkits(on, row)
     message = f"Upgrade {one.name} to {row.before}, which older releases of nvcc compile too.{lasting(on.facts)}"
     newer = Fix(message, (install(on.python, f"{one.name}~={row.before}"),), "reinstall-package")

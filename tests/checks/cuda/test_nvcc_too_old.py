@@ -87,7 +87,8 @@ DEEP_GEMM = "NVCC version should be >= 12.3"
         ("flashinfer-python", "0.6.12", "12.9", "12.0", ""),
         ("flashinfer-python", "0.6.12", "13.0", "12.0", ""),
         ("flashinfer-python", "0.6.6", "12.8", "12.0", ""),
-        ("flashinfer-python", "0.7.0", "12.8", "12.0", ""),  # takes 12.8 again
+        ("flashinfer-python", "0.7.0", "12.8", "12.0", BLACKWELL),
+        ("flashinfer-python", "0.7.1", "12.8", "12.0", ""),  # takes 12.8 again
         ("deep-gemm", "2.1.1", "12.1", "9.0", DEEP_GEMM),
         ("deep-gemm", "2.1.1", "12.4", "9.0", ""),
         ("sgl-kernel", "0.3.17", "12.1", "9.0", DEEP_GEMM),
@@ -109,6 +110,12 @@ def test_a_variable_chooses_the_target() -> None:
         facts=machine(toolkits=toolkit("12.8"), card=environments.BLACKWELL),
     )
     assert "cuda-toolkit-13-0" in commands(nvcc_too_old, facts)  # of PyTorch's own CUDA, and not the older one
+    assert "'flashinfer-python~=0.7.1'" in commands(nvcc_too_old, facts)
+    pins = package("vllm", "0.24.0", requires=("flashinfer-python==0.6.12",))
+    there = facts.pythons[0].packages
+    assert not isinstance(there, Unknown)
+    pinned = change(facts, "pythons.0.packages", (*there, pins))
+    assert "flashinfer-python" not in commands(nvcc_too_old, pinned)
     named = change(facts, "host.environment", {"FLASHINFER_CUDA_ARCH_LIST": "12.0a"})
     assert one(nvcc_too_old, named) == ("pass", "")
 
