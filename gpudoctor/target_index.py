@@ -71,6 +71,7 @@ TARGETS = {
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
     "queries.intel:openvinos": "intel.opencl-missing",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
+    "queries.intel:sycl_machines": "intel.sycl-without-level-zero",
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
         "intel.selector-hides-all"
@@ -81,6 +82,7 @@ TARGETS = {
     ),
     "queries.ollama:on_amd": "ollama.gfx-without-kernels ollama.service-without-group",
     "queries.ollama:on_intel": "ollama.vulkan-missing",
+    "queries.repositories:apt_with_rocm": "rocm.rocminfo-of-distribution",
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
     "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
@@ -275,6 +277,15 @@ ONLY_WITH = {
     "libraries.version-not-found": ("targets:pythons", "pythons.extensions pythons.imports pythons.frameworks.live.import_error pythons.frameworks.live.stderr"),
     "libraries.wheel-incomplete": ("targets:pythons", "pythons.packages.cut pythons.packages.missing"),
     "libraries.wheel-missing": ("targets:pythons", "pythons.unmet"),
+    "ollama.backend-missing": ("queries.ollama:installed", "ollama.program"),
+    "ollama.cpu-without-avx": ("queries.ollama:installed", "ollama.program"),
+    "ollama.driver-too-old": ("queries.ollama:installed", "ollama.program"),
+    "ollama.gfx-without-kernels": ("queries.ollama:on_amd", "ollama.program"),
+    "ollama.library-not-there": ("queries.ollama:installed", "ollama.program"),
+    "ollama.service-hides-gpus": ("queries.ollama:installed", "ollama.program"),
+    "ollama.service-without-group": ("queries.ollama:on_amd", "ollama.program"),
+    "ollama.vulkan-missing": ("queries.ollama:on_intel", "ollama.program"),
+    "ollama.vulkan-unmasked": ("queries.ollama:installed", "ollama.program"),
     "onnxruntime.arch-missing": ("targets:frameworks:onnxruntime", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "onnxruntime.driver-too-old": ("targets:frameworks:onnxruntime", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "packages.another-project": ("targets:pythons", "pythons.packages.name=apex,clip,flash-attention,nunchaku,whisper"),

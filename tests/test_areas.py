@@ -87,6 +87,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
             "cards_to_drive",
             "intel_cards",
             "intel_computers",
+            "sycl_machines",
             "computing_cards",
             "_legacy_computers",
             "_intel_hosts",

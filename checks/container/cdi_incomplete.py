@@ -61,7 +61,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ),
     targets=_hosts,
     only_with=("queries.containers:engine_host", "containers.cdi_nodes"),
-    caused_by=("driver.*", "device.*", "container.cdi-stale"),
+    caused_by=("driver.*", "device.*", "container.cdi-stale", "container.cdi-not-parsed"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

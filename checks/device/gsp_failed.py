@@ -5,7 +5,7 @@ from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import set_option
-from gpudoctor.fixes.reset import reset_commands
+from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, phrase, text_of
@@ -45,16 +45,11 @@ def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
         message = "On the host: reset the GPU, or reboot the host if nvidia-smi hangs there."
-        return (module.on_the_host(message, *((as_root("reboot"),) if _hangs(on) else reset_commands(on))),)
+        return (module.on_the_host(message, *((as_root("reboot"),) if hangs(on.facts) else reset_commands(on))),)
     logged = _logged(on)
     newer = _newer(on)
-    if any(e.kind == "xid" for e in logged) and _hangs(on):
-        message = (
-            "Reboot: nvidia-smi hangs, so it cannot reset the GPU. If the reboot hangs too, disconnect the power "
-            "and cold-boot."
-        )
-        again = Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
-        return (again, *newer, *_without_gsp(on))
+    if any(e.kind == "xid" for e in logged) and hangs(on.facts):
+        return (reboot_instead(), *newer, *_without_gsp(on))
     if any(e.kind == "xid" for e in logged):
         message = "Stop the programs that use the GPU and reset it; a reboot helps too."
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
@@ -111,12 +106,6 @@ def _other_release(on: OnAddress) -> Fix:
 
 def _branch(on: OnAddress) -> int | None:
     return branch_of(known_or(on.facts.nvidia.kernel.loaded, None))
-
-
-def _hangs(on: OnAddress) -> bool:
-    """Whether NVML hangs: whatever uses it hangs too."""
-    nvml = on.facts.nvidia.nvml
-    return nvml.hung is not None or nvml.died is not None
 
 
 def _newer(on: OnAddress) -> tuple[Fix, ...]:

@@ -103,14 +103,17 @@ def _give(facts: Facts, asked: tuple[GpuRequest, ...]) -> tuple[Fix, ...]:
 
 def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     """How this container's engine passes GPUs in: those of the vendor that is asked for, else NVIDIA's and AMD's."""
-    from gpudoctor.fixes import amd, container  # imported for containers alone: all else reads this check in each run
+    from gpudoctor.fixes import (  # imported for containers alone: all else reads this check in each run
+        amd_container,
+        container,
+    )
 
     if "amd" in vendors and "nvidia" not in vendors:
-        return amd.pass_devices(facts)
+        return amd_container.pass_devices(facts)
     nvidia = container.pass_gpus(facts)
     if "nvidia" in vendors or on_wsl(facts):  # WSL has no /dev/kfd that could be passed
         return nvidia
-    return (nvidia[0], *amd.pass_devices(facts))
+    return (nvidia[0], *amd_container.pass_devices(facts))
 
 
 @check(

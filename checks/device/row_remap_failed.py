@@ -5,15 +5,23 @@ from gpudoctor.fixes.card_firmware import REPLACE_CARD
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import texts
 
+_RETIRING = ("Kepler", "Maxwell", "Pascal", "Volta", "Turing")
+
+
+def _retires(on: OnAddress) -> bool:
+    return on.card is not None and on.card.generation in _RETIRING
+
 
 @check(
-    title="Row remapping failed: the GPU's memory cannot be repaired",
+    title="Row remapping or page retirement failed: the GPU's memory cannot be repaired",
     severity=Severity.ERROR,
-    cause="The GPU replaces broken memory rows with spare ones. None are left, or the repair could not be recorded "
-    "(Xid 64): NVIDIA's criterion for replacing the card.",
+    cause="The GPU replaces broken memory rows with spare ones; before Ampere the driver retires the memory pages "
+    "with them. None are left, or the repair could not be recorded (Xid 64): NVIDIA's criterion for replacing the "
+    "card.",
     fixes=REPLACE_CARD,
     references=(
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
+        "https://docs.nvidia.com/deploy/dynamic-page-retirement/index.html",
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
     ),
     targets=nvidia_addresses,
@@ -30,4 +38,6 @@ def row_remap_failed(on: OnAddress) -> Problem | None:
     count = on.gpu.remapped_uncorrected if on.gpu is not None else None
     were = "row was" if count == 1 else "rows were"
     rows = f" ({count} {were} remapped after uncorrectable errors)" if isinstance(count, int) and count else ""
-    return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*logged, *on.xids(48, 94, 95))))
+    # Row remapping came with Ampere.
+    what = "retirement of a broken memory page" if _retires(on) else "remapping of a broken memory row"
+    return Problem(f"{on.name}: {what} failed{rows}.", texts((*logged, *on.xids(48, 94, 95))))

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes.card_firmware import ask_vendor
-from gpudoctor.fixes.reset import reset_commands
+from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import ago, texts
@@ -31,11 +31,13 @@ def _is_hardware(code: int | None) -> bool:
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     logged = _logged(on)
     found = meaning_of(logged[-1].code or 0) if logged else None
-    advice = f"{found.action}." if found else "Reset the GPU."
-    reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     vendor = ask_vendor(
         "If it happens again after a reset and a power cycle: collect a report and have the card replaced (RMA)."
     )
+    if hangs(on.facts):
+        return (reboot_instead(), vendor)
+    advice = f"{found.action}." if found else "Reset the GPU."
+    reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     return (reset, vendor)
 
 
@@ -48,7 +50,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
     targets=nvidia_addresses,
     only_with=("log.events.kind=xid",),
-    caused_by=("device.fallen-off-the-bus", "device.power-cable-missing"),
+    caused_by=("device.fallen-off-the-bus", "device.power-cable-missing", "device.row-remap-failed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.loading import newer_copy
-from gpudoctor.queries.loading import OldCopy, know_all, old_copies
+from gpudoctor.queries.loading import OldCopy, import_of, know_all, old_copies
 from gpudoctor.targets import OnPython, pythons
 
 _GLIBC = (
@@ -58,7 +58,9 @@ def version_not_found(on: OnPython) -> Problem | None:
     name = first.path.rpartition("/")[2]
     newest = f" (it has {first.newest} at most)" if first.newest else ""
     where = " from LD_LIBRARY_PATH" if _is_on_path(on, first) else ""
-    needs = f"{first.who} needs {first.version}"
+    other = _other_package(on, first)
+    needs = f"{other}, which {first.who} imports, needs" if other else f"{first.who} needs"
+    needs += f" {first.version}"
     if first.opened:
         library = first.needed_by.rpartition("/")[2]
         needs = f"{first.who} finds no GPU: {library}, which it opens, needs {first.version}"
@@ -67,6 +69,16 @@ def version_not_found(on: OnPython) -> Problem | None:
         message += f" {_UNLINKED.format(on.python.unlinked_libstdcxx[-1], name)}"
     evidence = [one.error or f"{one.needed_by} needs {one.version}; {one.path}: {one.newest}" for one in found]
     return Problem(message, tuple(evidence[:4]), cause=_cause(first))
+
+
+def _other_package(on: OnPython, one: OldCopy) -> str | None:
+    """The package of the file that needs it, where the failed import was that of another one."""
+    imported = import_of(on.python, one.who.rpartition(" ")[0])
+    folder = one.needed_by.rpartition("/site-packages/")[2]
+    if imported is None or folder == one.needed_by or "/" not in folder:
+        return None
+    package = folder.partition("/")[0]
+    return None if package == imported.module.partition(".")[0] else package
 
 
 def _is_on_path(on: OnPython, one: OldCopy) -> bool:

@@ -61,6 +61,7 @@ def _left_over(facts: Facts) -> tuple[str, ...]:
         "https://github.com/ollama/ollama/issues/11093",
     ),
     targets=installed,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

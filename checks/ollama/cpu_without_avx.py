@@ -29,6 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://pve.proxmox.com/pve-docs/chapter-qm.html#qm_cpu",
     ),
     targets=installed,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

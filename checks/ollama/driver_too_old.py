@@ -48,6 +48,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ollama/ollama/issues/16415",
     ),
     targets=installed,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

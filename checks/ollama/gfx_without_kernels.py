@@ -63,6 +63,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ollama/ollama/issues/15762",
     ),
     targets=on_amd,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

@@ -33,6 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/dgx-spark-playbooks/issues/23",
     ),
     targets=installed,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

@@ -24,6 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/ollama/ollama/issues/13498", "https://docs.ollama.com/gpu"),
     targets=installed,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

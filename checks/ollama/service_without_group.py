@@ -52,6 +52,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ollama/ollama/pull/6736",
     ),
     targets=on_amd,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

@@ -26,6 +26,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ollama/ollama/issues/12720",
     ),
     targets=on_intel,
+    only_with=("ollama.program",),
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd
+from gpudoctor.fixes import amd, amd_container
 from gpudoctor.maybe import known
 from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Shell, as_root, filtered, query
@@ -10,7 +10,7 @@ from gpudoctor.tasks import Shell, as_root, filtered, query
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        return amd.pass_devices(facts)
+        return amd_container.pass_devices(facts)
     return (
         Fix(
             "See why the kernel's compute driver skipped this GPU: a kernel without CONFIG_HSA_AMD, an unsupported "

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd
+from gpudoctor.fixes import amd, amd_container
 from gpudoctor.fixes.container import engine
 from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import amd_compute, in_container
@@ -17,7 +17,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         message = f"On the host, allow these device majors in the container's configuration: {rules}."
         return (Fix(message, (), "change-environment", root=True, needs="restart of the container", verify=amd.PROOF),)
     if in_container(facts):
-        return amd.pass_devices(facts)
+        return amd_container.pass_devices(facts)
     return (
         Fix(
             "See what restricts this process: a service's DeviceAllow, or a half-installed driver.",

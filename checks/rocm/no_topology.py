@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd
+from gpudoctor.fixes import amd, amd_container
 from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import amd_compute, cards_of, gpus_of, in_container
 from gpudoctor.tasks import filtered, query
@@ -10,7 +10,7 @@ from gpudoctor.tasks import filtered, query
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        return amd.pass_devices(facts)
+        return amd_container.pass_devices(facts)
     return (
         Fix(
             "Read why the compute driver skipped the GPU. 'PCI rejects atomics' means another slot (CPU-attached) or "

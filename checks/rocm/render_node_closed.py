@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
-from gpudoctor.fixes import amd
+from gpudoctor.fixes import amd, amd_container
 from gpudoctor.maybe import Unknown, known, known_or, present
 from gpudoctor.targets import amd_compute, in_container
 
@@ -18,7 +18,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     closed = _closed(facts)
     if closed and closed[0].error == "EACCES":
         return amd.join_group(facts, closed[0])
-    return amd.pass_devices(facts) if in_container(facts) else ()
+    return amd_container.pass_devices(facts) if in_container(facts) else ()
 
 
 @check(

@@ -1,25 +1,17 @@
 """The distribution's rocminfo keeps apt from installing AMD's ROCm."""
 
 import re
-from collections.abc import Iterator
 
-from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import amd, system
 from gpudoctor.knowledge.rocm import rocm
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import rocm_computes
-from gpudoctor.targets import in_container
+from gpudoctor.queries.repositories import apt_with_rocm
 from gpudoctor.tasks import Edit, Tasks, as_root, query
 
 _NAME = "rocminfo"
-
-
-def _with_amds_apt(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where apt has AMD's repository of ROCm; that of the driver has no such package."""
-    rows = known_or(facts.amd.repositories, None) or ()
-    if any("/rocm/apt/" in row.address for row in rows) and not in_container(facts):
-        yield MACHINE, facts
 
 
 def _others(facts: Facts) -> str | None:
@@ -52,7 +44,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "rocm-hip-runtime, which needs AMD's, cannot be installed ('Depends: rocminfo (= 1.0.0...)').",
     fixes=_fixes,
     references=("https://github.com/ROCm/legacy-rocm-build/issues/3656", f"{amd.INSTALL}install/quick-start.html"),
-    targets=_with_amds_apt,
+    targets=apt_with_rocm,
     affects=("tools",),
     validated_on=("simulated 2026-11",),
 )

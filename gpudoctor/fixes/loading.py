@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import numbers_in
-from gpudoctor.facts import Facts, PackageImport
+from gpudoctor.facts import CondaPackage, Facts, PackageImport
 from gpudoctor.fixes import intel, jetson, system, toolkit
 from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
@@ -15,7 +15,7 @@ from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
 from gpudoctor.knowledge.regressions import regressions
-from gpudoctor.maybe import known_or, phrase, text_of
+from gpudoctor.maybe import known_or, phrase, present, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
@@ -23,7 +23,7 @@ from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
-from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
+from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query, unset
 
 _CXX_PACKAGES = ("libstdcxx", "libstdcxx-ng")  # conda's
 
@@ -70,7 +70,26 @@ def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
         since = f": {one.version} came with GCC {gcc}" if gcc else ""
         message = f"Install a newer libstdc++ into the conda environment{since}."
         return (Fix(message, (conda_install(on.python, spec),), "reinstall-package", verify=proof),)
+    own = next((c for c in conda_of(on.python) if c.name in _CXX_PACKAGES), None)
+    if "libstdc++" in one.path and own is not None:
+        return (_own_libstdcxx(on, own, gcc, proof),)
     return _built_here(on, one, proof)
+
+
+def _own_libstdcxx(on: OnPython, own: CondaPackage, gcc: str | None, proof: Task | None) -> Fix:
+    """Let the environment's copy be loaded first; LD_LIBRARY_PATH would give programs its other libraries, too."""
+    copy, preloaded = f"{present(on.python.prefix)}/lib/libstdc++.so.6", on.facts.host.environment.get("LD_PRELOAD")
+    tasks: Tasks = (export("LD_PRELOAD", copy, "before"),)
+    which = f" (GCC {own.version})"
+    if gcc and numbers(own.version) < numbers(gcc):
+        tasks = (conda_install(on.python, f"{own.name}>={gcc}"), *tasks)
+        which = f", in GCC {gcc} or newer,"
+    message = (
+        f"Load {copy} of the conda environment{which} before anything loads the older one. To make it permanent, set "
+        f"it where the program is started.{lasting(on.facts)}"
+    )
+    undo = export("LD_PRELOAD", preloaded) if preloaded else unset("LD_PRELOAD")
+    return Fix(message, tasks, "change-environment", undo=(undo,), verify=proof)
 
 
 def _linked_again(on: OnPython, proof: Task | None) -> tuple[Fix, ...]:

@@ -1,10 +1,11 @@
 """How NVIDIA's GPUs are reset: whatever has them open has to let go first."""
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import USERS, OnAddress
 from gpudoctor.targets import gpus_of
-from gpudoctor.tasks import Tasks, as_root
+from gpudoctor.tasks import Tasks, as_root, query
 
 # It holds every GPU while it is loaded, and fuser lists no process for it (NVIDIA/mig-parted#181).
 _DISPLAY = "nvidia_drm"
@@ -34,3 +35,18 @@ def reset(facts: Facts, *numbers: object) -> Tasks:
 def reset_commands(on: OnAddress) -> Tasks:
     """The commands that reset one GPU."""
     return reset(on.facts, on.number)
+
+
+def hangs(facts: Facts) -> bool:
+    """Whether NVML hangs: whatever uses it hangs too, nvidia-smi's reset first of all."""
+    nvml = facts.nvidia.nvml
+    return nvml.hung is not None or nvml.died is not None
+
+
+def reboot_instead() -> Fix:
+    """What resets a GPU where nvidia-smi hangs."""
+    message = (
+        "Reboot: nvidia-smi hangs, so it cannot reset the GPU. If the reboot hangs too, disconnect the power and "
+        "cold-boot."
+    )
+    return Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))

@@ -3,10 +3,10 @@
 import re
 
 from gpudoctor.facts import Cluster, Host
+from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes.pod_runtimes import configured, own_runtime
 
 # The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
 _JOBS = (
@@ -26,6 +26,7 @@ _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
 # The kubelet's access to its cluster, written where a machine becomes a node: kubeadm's, and AKS's and EKS's; and the
 # settings that EKS's nodeadm writes then.
 _KUBELET = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet/config.json")
+_OF_HOST = Unknown("the host's: not visible from the container")
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
 
 
@@ -35,10 +36,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
     inside = known_or(host.container, None) is not None
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
-    own = None if inside else own_runtime(machine)
-    runtime, ignored = (
-        (Unknown("the host's: not visible from the container"), ()) if inside else configured(machine, own)
-    )
+    own, (runtime, ignored) = (None, (_OF_HOST, ())) if inside else _pod_runtime(machine)
     kubelet = not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET))
     return Cluster(
         scheduler=scheduler,
@@ -53,6 +51,13 @@ def probe(machine: Machine, host: Host) -> Cluster:
         own_runtime=own,
         ignored_drop_ins=ignored,
     )
+
+
+def _pod_runtime(machine: Machine) -> tuple[str | None, tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]]:
+    from gpudoctor.probes.pod_runtimes import configured, own_runtime  # what containers do not need
+
+    own = own_runtime(machine)
+    return own, configured(machine, own)
 
 
 def _plugin_blind(machine: Machine) -> Maybe[str | None]:

@@ -95,12 +95,11 @@ def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
 
 def no_other_vendor(facts: Facts) -> bool:
     """Whether AMD's GPUs are the only ones that could be meant: programs compute on them without ROCm too (Vulkan)."""
+    if not cards_of(facts, "amd") or has_nvidia(facts) or gpus_of(facts, "nvidia"):
+        return False
     from gpudoctor.knowledge import intel  # each run asks this module whether there is an AMD card
 
-    others = (
-        has_nvidia(facts) or gpus_of(facts, "nvidia") or any(intel.family(c.device) for c in cards_of(facts, "intel"))
-    )
-    return bool(cards_of(facts, "amd")) and not others
+    return not any(intel.family(card.device) for card in cards_of(facts, "intel"))
 
 
 def about(on: OnBoard) -> About:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpudoctor.knowledge.intel import IntelFamily
     from gpudoctor.knowledge.regressions import Regression
 
+SYCL = "CMPLR_ROOT"  # set by env/vars.sh of oneAPI's compiler
 VERIFY = "import torch; print(torch.__version__, torch.xpu.is_available(), torch.xpu.device_count())"
 
 
@@ -79,7 +80,7 @@ def wants_intel(facts: Facts) -> bool:
 def concerned(facts: Facts) -> bool:
     """Whether there is an Intel GPU that could compute or was to be divided, or software for one."""
     other = extended(facts) or refused_functions(facts) or (cards_of(facts, "intel") and module_refused(facts))
-    return bool(discrete(facts) or wants_intel(facts) or other or any(openvinos(facts)))
+    return bool(discrete(facts) or wants_intel(facts) or other or any(openvinos(facts)) or any(sycl_machines(facts)))
 
 
 def intel_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -182,6 +183,13 @@ def openvinos(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 def driven(facts: Facts) -> tuple[PciDevice, ...]:
     """Intel's GPUs with a driver: the cards of their own, and without any the graphics in the processor."""
     return tuple(c for c in discrete(facts) or cards_of(facts, "intel") if c.driver in ("i915", "xe"))
+
+
+def sycl_machines(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine whose only GPUs are Intel's, where oneAPI's compiler for SYCL is set up (setvars.sh)."""
+    others = has_nvidia(facts) or any(card.integrated is not True for card in cards_of(facts, "amd"))
+    if facts.host.system == "Linux" and facts.host.environment.get(SYCL) and driven(facts) and not others:
+        yield MACHINE, facts
 
 
 def extended_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:

@@ -1,8 +1,12 @@
-"""Queries about package repositories: from where this machine can install NVIDIA's driver."""
+"""Queries about package repositories: from where this machine can install NVIDIA's driver, and AMD's ROCm."""
 
+from collections.abc import Iterator
+
+from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, PackageSource
 from gpudoctor.maybe import known_or, text_of
+from gpudoctor.targets import in_container
 
 
 def has_source(facts: Facts, kind: str) -> bool:
@@ -33,3 +37,10 @@ def sources_of_older_debian(facts: Facts) -> tuple[PackageSource, ...]:
         return ()
     found = [s for s in known_or(facts.host.sources, ()) if s.kind == "nvidia" and s.release]
     return tuple(s for s in found if (number_of((s.release or "").removeprefix("debian")) or release) < release)
+
+
+def apt_with_rocm(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where apt has AMD's repository of ROCm; that of the driver has no such package."""
+    rows = known_or(facts.amd.repositories, None) or ()
+    if any("/rocm/apt/" in row.address for row in rows) and not in_container(facts):
+        yield MACHINE, facts

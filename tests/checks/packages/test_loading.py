@@ -16,6 +16,7 @@ from gpudoctor.checks.packages.import_hangs import import_hangs
 from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.facts import CondaPackage, Extension, Facts, JitKernel, MissingLibrary, MissingVersion, PackageImport
 from gpudoctor.maybe import Unknown
+from gpudoctor.tasks.as_typed import typed as typed_of
 from tests.builders import change, live
 from tests.checks.amd_machines import amd_host
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
@@ -60,6 +61,30 @@ def test_a_conda_environment_whose_libstdcxx_has_no_link() -> None:
     typed = commands(version_not_found, facts)
     assert "conda install -p /opt/env --force-reinstall libstdcxx=15.1.0=h_3 libstdcxx-ng=15.1.0=h_3" in typed
     assert "ln -sf libstdc++.so.6.0.34 /opt/env/lib/libstdc++.so.6" in typed
+
+
+@pytest.mark.parametrize(
+    ("version", "typed"),
+    [
+        ("15.2.0", ("export LD_PRELOAD=/opt/env/lib/libstdc++.so.6${LD_PRELOAD:+:$LD_PRELOAD}",)),
+        (
+            "11.2.0",
+            (
+                "conda install -p /opt/env -c conda-forge 'libstdcxx>=14'",
+                "export LD_PRELOAD=/opt/env/lib/libstdc++.so.6${LD_PRELOAD:+:$LD_PRELOAD}",
+            ),
+        ),
+    ],
+)
+def test_a_conda_environment_whose_libstdcxx_comes_too_late(version: str, typed: tuple[str, ...]) -> None:
+    error = refused("CXXABI_1.3.15", "/lib/x86_64-linux-gnu/libstdc++.so.6", "scipy")
+    vllm = msgspec.structs.replace(error, package="vllm", module="vllm")
+    facts = machine(vllm, conda=(CondaPackage(name="libstdcxx", version=version, build="h"),))
+    facts = change(change(facts, "pythons.0.prefix", "/opt/env"), "pythons.0.manager", "conda")
+    assert one(version_not_found, facts)[1].startswith("scipy, which vllm 1.0 imports, needs CXXABI_1.3.15, which ")
+    (fix,) = run(version_not_found, facts)[0].fixes
+    assert fix.commands == typed
+    assert typed_of(fix.undo) == ("unset LD_PRELOAD",)
 
 
 def opening(**changes: Any) -> Facts:
