@@ -124,7 +124,7 @@ def program_faults(on: OnAddress) -> Problem | None:
     what = found.meaning.partition(":")[0] if found else "a fault"
     message = f"{who} was stopped on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
     if bug:
-        message += f" Driver {known_or(on.facts.nvidia.kernel.loaded, '')} has a known bug: {bug.what}."
+        message += f"{phrase(' Driver {}', known_or(on.facts.nvidia.kernel.loaded, None))} has a known bug: {bug.what}."
         cause = f"Known bug of the driver: {bug.what}. {bug.source}"
         return Problem(message, texts(logged), cause, Severity.WARNING)
     if process and everywhere[process] >= _AGAIN:
