@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="Ollama uses GPUs through Vulkan that CUDA_VISIBLE_DEVICES hides from it",
     severity=Severity.WARNING,
-    cause="Since 0.30 Ollama uses Vulkan without being told. CUDA_VISIBLE_DEVICES does not apply to Vulkan: a GPU that "
+    cause="Since 0.30 Ollama uses Vulkan by default. CUDA_VISIBLE_DEVICES does not apply to Vulkan: a GPU that "
     "it hides is used through Vulkan instead, next to what was meant to have it.",
     fixes=_fixes,
     references=(

@@ -60,6 +60,5 @@ def _line(row: tuple[str, ...], **words: str) -> Tasks:
 
 
 def _fix(message: str, hint: str, commands: Tasks) -> Fix:
-    told = f"{message} {hint}".rstrip()
     done = (*commands, as_root("reboot")) if commands else ()
-    return Fix(told, done, "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI)
+    return Fix(f"{message} {hint}".rstrip(), done, "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI)
