@@ -10,7 +10,7 @@ import msgspec
 
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, Gpu, LiveFramework, PciDevice, Python
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.registry import FRAMEWORKS
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"
@@ -169,6 +169,11 @@ def asks_for_nvidia(facts: Facts) -> bool:
     https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
     """
     return facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
+
+
+def on_jetson_kernel(facts: Facts) -> bool:
+    """Whether the kernel is Jetson Linux's ("5.15.148-tegra"), which a container shows as well."""
+    return known_or(facts.host.kernel.release, "").endswith("-tegra")
 
 
 def has_dxg(facts: Facts) -> bool:

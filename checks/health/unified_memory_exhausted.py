@@ -2,9 +2,11 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpus import COHERENT
 from gpudoctor.queries.kernel_log import events, of_this_week, texts
+from gpudoctor.queries.known_bugs import kernel_bug
 from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import as_root, query
 
@@ -27,14 +29,33 @@ _FIXES = (
 )
 
 
+def _kept_for_kexec(facts: Facts) -> Fix | None:
+    """The way around a known bug of the kernel, where the log shows it and nobody has taken that way."""
+    lines = tuple(event.text for event in events(facts, "driver-no-memory"))
+    bug = kernel_bug(facts, lines, "GB10") if facts.host.platform == "dgx-spark" else None
+    if bug is None or "kho=" in known_or(facts.host.kernel.command_line, ""):
+        return None
+    message = (
+        f"Kernel {bug.first} of Ubuntu may have a known bug: {bug.what} ({bug.source}). It does where CmaFree in "
+        f"/proc/meminfo is far above CmaTotal; kernel {bug.good} does not have it."
+    )
+    return kernel_parameter(facts, message, "kho=off", verify=query("grep", "Cma", "/proc/meminfo"))
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    kept = _kept_for_kexec(facts)
+    return (kept, *_FIXES) if kept else _FIXES
+
+
 @check(
     title="Out of memory: GPU and CPU share it (unified memory)",
     severity=Severity.ADVICE,
     cause="On this machine the GPU uses system memory. A program that takes most of it as if it were a card's own "
     "leaves none for the driver and the system, which can freeze the whole machine before the OOM killer acts.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1358",
+        "https://github.com/NVIDIA/NV-Kernels/pull/590",
         "https://github.com/vllm-project/vllm/issues/35313",
         "https://build.nvidia.com/spark/nemotron/troubleshooting",
     ),

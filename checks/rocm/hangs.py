@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import amd, kernel_packages
+from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
@@ -38,6 +39,11 @@ _FIXES = (
 )
 
 
+# Integrated GPUs whose scheduler hangs no more without it: ROCm/legacy-rocm-build#6386, #6512, #5590.
+_WITHOUT_WAVES = ("gfx1103", "gfx1151")
+_WAVES = "If it hangs with those as well: do without the saving of compute waves (CWSR), which debuggers use."
+
+
 def _bug(on: OnBoard) -> Regression | None:
     """The known bug of AMD's driver package, or of the kernel's own amdgpu, that these hangs show."""
     lines = tuple(event.text for event in _hangs(on))
@@ -56,7 +62,8 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     newer = amd.newer_firmware(
         on.facts, "Install the distribution's newest firmware for AMD GPUs, and its newest kernel."
     )
-    return (newer, *amd.older_firmware(on.facts), _FIXES[1])
+    waves = (kernel_parameter(on.facts, _WAVES, "amdgpu.cwsr_enable=0"),) if on.gfx in _WITHOUT_WAVES else ()
+    return (newer, *waves, *amd.older_firmware(on.facts), _FIXES[1])
 
 
 @check(

@@ -4,11 +4,19 @@ from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.fixes.container_launchers import starters
-from gpudoctor.fixes.engines import COMPOSE_UP, GPU_OF_COMPOSE, GPU_OF_POD, OTHERS, SHM_OF_COMPOSE, SHM_OF_POD
+from gpudoctor.fixes.engines import (
+    COMPOSE_UP,
+    GPU_OF_COMPOSE,
+    GPU_OF_POD,
+    OTHERS,
+    RUNTIME_OF_COMPOSE,
+    SHM_OF_COMPOSE,
+    SHM_OF_POD,
+)
 from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
-from gpudoctor.targets import on_wsl
+from gpudoctor.targets import on_jetson_kernel, on_wsl
 from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, filtered, pipe, query
 from gpudoctor.tasks.placeholders import CONTAINER, CTID, NODE, POD, REST
 
@@ -24,6 +32,8 @@ TOOLKIT = (
 )
 _LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
 PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
+# Of every Jetson, before JetPack 7 without an nvidia-smi that names the GPU.
+JETSON_CUDA = query("ls", "-l", "/dev/nvmap")
 RESTART_DOCKER = as_root("systemctl", "restart", "docker")
 CONFIGURE = as_root("nvidia-ctk", "runtime", "configure", "--runtime=docker")
 # Rootless Docker has a configuration of its own; --cdi.enabled sets features.cdi, which is the default from 28.2 on.
@@ -81,7 +91,21 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
     if name in OTHERS:
         message, tasks = OTHERS[name]
         return (again(message, *tasks),)
-    return starters(facts) + _docker(facts)
+    return _jetson() if on_jetson_kernel(facts) else starters(facts) + _docker(facts)
+
+
+def _jetson() -> tuple[Fix, ...]:
+    """The toolkit's hook, which --gpus calls, refuses the mode csv, in which Jetson Linux passes GPUs."""
+    message = (
+        "On a Jetson, recreate the container with the nvidia runtime (--gpus is refused or passes nothing there); a "
+        "user other than root needs the group video as well (--group-add video)."
+    )
+    host = "If the host does not know that runtime: configure it there, then start the container again."
+    return (
+        again(message, cmd("docker", "run", "--runtime=nvidia", REST), verify=JETSON_CUDA),
+        again("With Compose: name the runtime in the service.", RUNTIME_OF_COMPOSE, COMPOSE_UP, verify=JETSON_CUDA),
+        Fix(host, (CONFIGURE, RESTART_DOCKER), root=True, needs=CONTAINER_AGAIN, verify=JETSON_CUDA, place="outside"),
+    )
 
 
 def _docker(facts: Facts) -> tuple[Fix, ...]:

@@ -35,6 +35,9 @@ GPU_OF_COMPOSE = lines("""services:
             - driver: nvidia
               count: all
               capabilities: [gpu]""")
+RUNTIME_OF_COMPOSE = lines("""services:
+  SERVICE:
+    runtime: nvidia""")
 
 
 # What is typed outside to pass the GPU in, for engines with one way to do so.

@@ -9,7 +9,7 @@ from gpudoctor.fixes.system import kernel_of as kernel_of
 from gpudoctor.knowledge import build_errors, packages
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.driver import branch, library_version, module_flavor
-from gpudoctor.tasks import Tasks, as_root, cmd, query
+from gpudoctor.tasks import Shell, Tasks, as_root, cmd, query
 
 _LLVM = ("clang", "lld", "llvm")
 _LIBELF = {"debian": "libelf-dev", "fedora": "elfutils-libelf-devel", "suse": "libelf-devel", "arch": "libelf"}
@@ -51,7 +51,9 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
         return (_with_room(facts, kind),)
     if kind == "linker":
         return _with_lld(facts)
-    if kind == "headers":
+    if kind == "foreign-tools" and system.family_of(facts) == "debian":
+        return (_own_tools(facts),)
+    if kind in ("headers", "foreign-tools"):
         message = "Install the running kernel's headers again, then build the module and load it."
         return (_build(facts, message, module.headers(facts)),)
     return (*_newer_branch(facts), _other_kernel(facts))
@@ -66,6 +68,17 @@ def _install(facts: Facts, what: str) -> Fix:
     names = _packages(facts, what)
     message = f"Install {', '.join(names[:-1])}{' and ' if names[1:] else ''}{names[-1]}, which the build needs"
     return _build(facts, f"{message}, then rebuild the module.", system.install(facts, *names))
+
+
+def _own_tools(facts: Facts) -> Fix:
+    """Debian's package with the kernel's build tools is of one architecture at a time (Multi-Arch: foreign)."""
+    message = (
+        "Install the kernel's build tools (linux-kbuild) for this machine's architecture, which replaces those for "
+        "i386, then rebuild the module."
+    )
+    listed = query("dpkg", "-l", "linux-kbuild-*")
+    own = Shell("sudo apt-get install $(dpkg-query -W -f='${Package}:amd64 ' 'linux-kbuild-*:i386')")
+    return _build(facts, message, (listed, own))
 
 
 def _packages(facts: Facts, what: str) -> tuple[str, ...]:

@@ -24,9 +24,9 @@ class BuildErrors(KnowledgeTable, frozen=True):
 class BuildError(msgspec.Struct, frozen=True):
     """Why a build failed.
 
-    kind: no-space, memory, compiler-crash, realtime, package, tool, headers, linker, compiler, gpl-only, source. why: a
-    sentence with blanks, {version} and {kernel}; empty for a compiler, of which the machine knows more. what: the
-    program, package or module that the line names. line: the line.
+    kind: no-space, memory, compiler-crash, realtime, package, tool, foreign-tools, headers, linker, compiler, gpl-only,
+    source. why: a sentence with blanks, {version} and {kernel}; empty for a compiler, of which the machine knows more.
+    what: the program, package or module that the line names. line: the line.
     """
 
     kind: str

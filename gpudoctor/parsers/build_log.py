@@ -6,7 +6,7 @@ from gpudoctor.lazy_regex import pattern
 _TELLING = pattern(
     r"error:|\bError \d|\*\*\* |unrecognized|The kernel was built by|You are using|No such file or dir|not found\b"
     r"|cannot be found|GPL-incompatible|PREEMPT_RT kernel|No space left|is needed by|please install (?:lib|pahole)"
-    r"|Killed|out of memory|: file (?:format )?not recognized"
+    r"|Killed|out of memory|: file (?:format )?not recognized|is not a modulo of the size"
 )
 _MOST_LINES = 8
 _LONGEST_LINE = 300

@@ -157,6 +157,26 @@ def test_unified_memory_exhausted(facts: Facts, outcome: str) -> None:
     assert ask(unified_memory_exhausted, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
+def spark_with(kernel: str, line: str = "root=/dev/nvme0n1p2 ro quiet") -> Facts:
+    """A DGX Spark whose driver found no memory, under this kernel."""
+    words = {"host__kernel__release": kernel, "host__kernel__command_line": line}
+    return having(nv.spark(), log__events=(NO_MEMORY,), **words)
+
+
+@pytest.mark.parametrize(
+    ("facts", "offered"),
+    [
+        (spark_with("7.0.0-1019-nvidia"), True),
+        (spark_with("7.0.0-1019-nvidia", "ro quiet kho=off"), False),
+        (spark_with("6.17.0-1032-nvidia"), False),
+        (having(nv.jetson(), log__events=(NO_MEMORY,), host__kernel__release="7.0.0-1019-nvidia"), False),
+    ],
+)
+def test_a_kernel_that_keeps_memory_for_its_successor(facts: Facts, offered: bool) -> None:
+    fixes = run(unified_memory_exhausted, facts)[0].fixes
+    assert ("Add kho=off to the kernel command line" in fixes[0].message) is offered
+
+
 def test_memory_that_the_gpu_takes_is_main_memory_here() -> None:
     killed = LogEvent(kind="oom-kill", text="Killed process 7 (python3)", what={"process": "python3"})
     (verdict,) = run(out_of_memory_kills, having(nv.spark(), log__events=(killed,)))

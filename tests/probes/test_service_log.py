@@ -19,6 +19,10 @@ JOURNALCTL = {"/usr/bin/journalctl": ""}
 CPU = 'level=INFO source=types.go:60 msg="inference compute" id=cpu library=cpu compute="" name=cpu'
 CUDA = 'level=INFO source=types.go:60 msg="inference compute" id=GPU-1 library=CUDA compute=8.9'
 CDI = "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"
+PROFILES = (
+    'error="StartContainer failed: error running createContainer hook #6: failed to create application profiles '
+    'directory: mkdirat etc/nvidia/nvidia-application-profiles-rc.d: read-only file system"'
+)
 HOOK = 'level=error msg="Handler for POST /v1.51/containers/a/start returned error: error running prestart hook #0: exit status 1, stderr: Using requested mode cdi; invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported."'
 SANDBOX = 'E1102 "Error syncing pod, skipping" err="rpc error: desc = no runtime for \\"nvidia\\" is configured"'
 OLD = "Started Ollama Service."
@@ -57,6 +61,8 @@ def ids(*lines: tuple[float, str, str]) -> list[tuple[str, str, float | None, in
         ([(10.0, "kubelet[7]", SANDBOX), (99.5, "kubelet[7]", SANDBOX)], [("kubelet.service", "k8s-no-runtime", 99.5, 2)]),
         ([(10.0, "podman[9102]", CDI)], [("podman", "cdi", 10.0, 1)]),
         ([(10.0, "dockerd[7]", HOOK)], [("docker.service", "ctk-mode-cdi", 10.0, 1)]),
+        ([(10.0, "containerd[7]", PROFILES)], [("containerd.service", "ctk-application-profiles", 10.0, 1)]),
+        ([(10.0, "dockerd[7]", 'error="exec /entry.sh: exec format error"')], []),  # of any container
         # what was written before the last start is over, however systemd calls the unit
         ([(10.0, "ollama[7]", CPU), (20.0, "systemd[1]", OLD)], []),
         ([(10.0, "ollama[7]", CPU), (20.0, "systemd[1]", NEW)], []),

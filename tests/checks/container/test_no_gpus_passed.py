@@ -30,3 +30,10 @@ def with_packages(*names: str) -> Facts:
 )
 def test_how_bad_a_container_without_gpu_is(facts: Facts, severity: Severity) -> None:
     assert [v.severity for v in run(no_gpus_passed, facts)] == [severity]
+
+
+@pytest.mark.parametrize(("kernel", "option"), [("5.15.148-tegra", "--runtime=nvidia"), ("6.8.0-60-generic", "--gpus")])
+def test_on_a_jetson_the_runtime_passes_the_gpu(kernel: str, option: str) -> None:
+    facts = change(inside(bare(plain_host(pci=WHY)), NVIDIA_VISIBLE_DEVICES="all"), "host.kernel.release", kernel)
+    first = run(no_gpus_passed, facts)[0].fixes[0]
+    assert f"docker run {option}" in first.commands[0]

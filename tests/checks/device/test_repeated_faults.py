@@ -1,7 +1,13 @@
 """Faults of the driver that come again and again."""
 
+import msgspec
+import pytest
+
 from gpudoctor import catalogue
-from gpudoctor.check_engine import run
+from gpudoctor.check_engine import Severity, run
+from gpudoctor.checks.device.program_faults import program_faults
+from gpudoctor.facts import Facts
+from tests.builders import change
 from tests.checks.nvidia_machines import WHY, having, logged, xid
 
 OLD = having(gpus__0__recovery_action=WHY)
@@ -18,3 +24,40 @@ def test_a_fault_that_repeats_under_the_newest_branch_asks_for_another_release_o
         "If it happens again, driver 580.105.08 is at fault",
         "If it began with an update to 580.105.08",
     ]
+
+
+BAD, GOOD = "595.84", "580.173.02"
+LARGE, SMALL = "6.12.0-124.8.1.el10_1.aarch64+64k", "6.12.0-124.8.1.el10_1.aarch64"
+UNMAPPED = (
+    "NVRM: Xid (PCI:0000:01:00): 31, pid=4711, name=python, MMU Fault: Fault is of type FAULT_PTE ACCESS_TYPE_VIRT_READ"
+)
+INVALID = (
+    "NVRM: Xid (PCI:0000:01:00): 31, pid=4711, name=python, MMU Fault: Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ"
+)
+
+
+def faulted(driver: str, kernel: str, text: str = UNMAPPED) -> Facts:
+    """A program was stopped; the other kernel is installed as well."""
+    host = having(nvidia__kernel__loaded=driver, host__kernel__release=kernel, host__kernel__others=(SMALL,))
+    fault = msgspec.structs.replace(xid(31, 4711, text=text), seconds=60.0)
+    return change(logged(fault, facts=host), "log.now", 100.0)
+
+
+def test_pages_of_64_kib_are_at_fault_and_not_the_program() -> None:
+    (verdict,) = run(program_faults, faulted(BAD, LARGE))
+    assert verdict.severity is Severity.WARNING
+    assert "Driver 595.84 has a known bug: on kernels with pages of 64 KiB" in verdict.message
+    boot, older = verdict.fixes
+    assert SMALL in boot.message
+    assert "580" in older.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [faulted(GOOD, LARGE), faulted(BAD, SMALL), faulted(BAD, LARGE, INVALID)],
+    ids=["driver", "kernel", "fault"],
+)
+def test_elsewhere_the_program_is(facts: Facts) -> None:
+    (verdict,) = run(program_faults, facts)
+    assert verdict.severity is Severity.ADVICE
+    assert "known bug" not in verdict.message

@@ -178,3 +178,13 @@ def test_a_kernel_with_the_module_comes_before_other_compilers() -> None:
 def test_a_compiler_without_memory_did_not_crash() -> None:
     problem, _ = found(failed("gcc: internal compiler error: Killed signal terminated program cc1"))
     assert "too little free memory" in (problem.cause or "")
+
+
+def test_build_tools_of_another_architecture_are_replaced() -> None:
+    line = (
+        "ERROR: modpost: /var/lib/dkms/nvidia/575.51.03/build/nvidia: sizeof(struct of_device_id)=196 is not a modulo "
+        "of the size of section __mod_of__<identifier>_device_table=400."
+    )
+    problem, commands = found(failed(line))
+    assert "linux-kbuild for i386" in (problem.cause or "")
+    assert commands[0][1] == "sudo apt-get install $(dpkg-query -W -f='${Package}:amd64 ' 'linux-kbuild-*:i386')"

@@ -132,3 +132,11 @@ def test_other_pairs_have_no_known_bug(facts: Facts) -> None:
         fix for fix in run(hangs, change(facts, "host.kernel.others", ("6.8.0-90-generic",)))[0].fixes if fix.commands
     ]
     assert "boot 6.8.0-90-generic, which is installed" in boots[0].message
+
+
+@pytest.mark.parametrize(("gfx", "offered"), [("gfx1103", True), ("gfx1151", True), ("gfx1100", False)])
+def test_integrated_gpus_may_do_without_saved_waves(gfx: str, offered: bool) -> None:
+    own = msgspec.structs.replace(RADEON, gfx=gfx, integrated=True)
+    silent = reported("kfd-hang", "MES failed to respond to msg=REMOVE_QUEUE")
+    fixes = run(hangs, logged(silent, facts=amd_host((own,))))[0].fixes
+    assert any("amdgpu.cwsr_enable=0" in fix.message for fix in fixes) is offered
