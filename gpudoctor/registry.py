@@ -172,6 +172,7 @@ AREAS = (
     *(Area(one.area, framework=one.module) for one in FRAMEWORKS),
     Area("packages"),
     Area("ollama", linux_alone=True),
+    Area("llamacpp", linux_alone=True),
     Area("host", linux_alone=True, without_gpu=True),
     Area("smoke", condition="smoke-results"),
     Area("advice", linux_alone=True, condition="nvidia"),
