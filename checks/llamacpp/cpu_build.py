@@ -51,4 +51,4 @@ def cpu_build(facts: Facts) -> Problem | None:
     found = _idle(facts)
     if found is None:
         return None
-    return Problem(f"{name_of(facts)} has no library for a GPU: it computes on the CPU and not on {found[1]}.")
+    return Problem(f"{name_of(facts)} has no library for a GPU and computes on the CPU: {found[1]} stays idle.")

@@ -31,6 +31,7 @@ NVIDIA, AMD, INTEL = "10de", "1002", "8086"  # PCI vendors
 # In the images of llama.cpp they are in /app: .devops/*.Dockerfile in its repository.
 LLAMA_CPP_PROGRAMS = ("llama-server", "llama-cli", "llama-bench", "whisper-server", "whisper-cli")
 LLAMA_CPP_PLACES = ("/app",)
+OLLAMA_PLACES = ("/usr/local/bin", "/usr/bin")
 Named = tuple[str, str, Callable[[], Any]]
 _NOTHING = Facts()
 _NO_INTEL = Unknown("not looked for: there is no Intel GPU here")
@@ -125,7 +126,7 @@ PROBES = (
     Probe("cluster", "the cluster and the job", "cluster"),
     Probe("cloud", "the cloud", "cloud"),
     Probe("wsl", "WSL's settings", "wsl.conf", absent=NO_WSL),
-    Probe("ollama", "Ollama", "ollama", absent=NO_OLLAMA),
+    Probe("ollama", "Ollama", "ollama", absent=NO_OLLAMA, programs=("ollama",), places=OLLAMA_PLACES),
     Probe(
         "llama_cpp",
         "llama.cpp",
