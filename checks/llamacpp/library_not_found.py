@@ -1,6 +1,6 @@
 """llama.cpp needs a library that the loader does not find."""
 
-import os
+from posixpath import basename, dirname
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Need
@@ -65,10 +65,10 @@ def library_not_found(facts: Facts) -> Problem | None:
     if not missing:
         known(facts.llama_cpp.backends)
         return None
-    file = os.path.basename(missing[0].needed_by)
+    file = basename(missing[0].needed_by)
     dies = backend is None or backend.linked
     what = "does not start" if dies else "computes on the CPU"
-    folders = dict.fromkeys(os.path.dirname(need.copies[0]) for need in missing if need.copies)
+    folders = dict.fromkeys(dirname(need.copies[0]) for need in missing if need.copies)
     gone = tuple(need for need in missing if not need.copies)
     message = f"{name_of(facts)} {what}: {file} needs {_listed(gone or missing)}, which the loader does not find"
     it = "they are" if (gone or missing)[1:] else "it is"
@@ -78,5 +78,5 @@ def library_not_found(facts: Facts) -> Problem | None:
         message += f"; {it} in no directory of {row.title} {'in this image' if in_container(facts) else 'here'}."
     else:
         message += f"; {it} not installed."
-    seen = tuple(f"{os.path.basename(need.needed_by)} needs {need.soname}: not found" for need in missing[:6])
+    seen = tuple(f"{basename(need.needed_by)} needs {need.soname}: not found" for need in missing[:6])
     return Problem(message, seen)

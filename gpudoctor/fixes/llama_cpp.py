@@ -3,9 +3,9 @@
 https://github.com/ggml-org/llama.cpp/blob/master/docs/build.md and docker.md next to it.
 """
 
-import os
 import re
 from collections.abc import Sequence
+from posixpath import basename, dirname
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Need
@@ -32,7 +32,7 @@ def proof(facts: Facts) -> Task:
 
 
 def _lists(program: str) -> Task:
-    if os.path.basename(program).startswith("llama"):
+    if basename(program).startswith("llama"):
         return query(program, "--list-devices")
     return filtered(query("ldd", program), query("grep", "not found"))
 
@@ -44,7 +44,7 @@ def let_find(facts: Facts, missing: Sequence[Need]) -> tuple[Fix, ...]:
         facts: the machine, with llama.cpp.
         missing: libraries that all have a copy.
     """
-    folders = tuple(dict.fromkeys(os.path.dirname(need.copies[0]) for need in missing))
+    folders = tuple(dict.fromkeys(dirname(need.copies[0]) for need in missing))
     joined = ":".join(folders)
     if all("/intel/oneapi/" in folder for folder in folders):
         message = "Activate oneAPI in the shell that starts it, before it starts: setvars.sh sets LD_LIBRARY_PATH."
@@ -144,7 +144,7 @@ def _by_hand(facts: Facts, kind: str, names: Sequence[str]) -> tuple[Fix, ...]:
 
 def image(facts: Facts, kind: str) -> Fix | None:
     """The project's own image with a backend and its libraries; None outside of a container that is an image."""
-    name = llama_cpp.image_with(os.path.basename(present(facts.llama_cpp.program)), kind)
+    name = llama_cpp.image_with(basename(present(facts.llama_cpp.program)), kind)
     if name is None or not in_container(facts) or holds_a_system(facts):
         return None
     title = llama_cpp.table().backend[kind].title
@@ -160,7 +160,7 @@ def image(facts: Facts, kind: str) -> Fix | None:
 def build(facts: Facts, kind: str) -> Fix:
     """Build it here with a backend."""
     row, program = llama_cpp.table().backend[kind], present(facts.llama_cpp.program)
-    name = os.path.basename(program)
+    name = basename(program)
     repository, tree = llama_cpp.repository_of(name), _TREE.fullmatch(program)
     source = tree["source"] if tree else repository.rpartition("/")[2]
     out = f"{source}/{tree['build']}" if tree else f"{source}/build"
