@@ -91,7 +91,7 @@ def brief(found: LlamaCpp) -> object:
     ],
 )
 def test_backends(files: dict[str, Any], env: dict[str, str], expected: object) -> None:
-    found = look(files, **env)
+    found = look(files, None, BIN, **env)
     assert (found.program, brief(found)) == (PROGRAM, expected)
 
 
