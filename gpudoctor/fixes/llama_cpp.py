@@ -166,5 +166,5 @@ def build(facts: Facts, kind: str) -> Fix:
     out = f"{source}/{tree['build']}" if tree else f"{source}/build"
     clone: Tasks = () if tree else (cmd("git", "clone", repository),)
     tasks = (*clone, cmd("cmake", "-S", source, "-B", out, f"-D{row.option}=ON"), cmd("cmake", "--build", out))
-    message = f"Build it with the {row.title} that is installed here ({row.option}=ON), and start that build."
+    message = f"Build it on this machine with {row.title} ({row.option}=ON), whose development files that needs."
     return Fix(message, tasks, "reinstall-package", verify=_lists(f"{out}/bin/{name}"))
