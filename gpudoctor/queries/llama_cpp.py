@@ -27,7 +27,7 @@ def vendors(facts: Facts) -> tuple[str, ...]:
         "nvidia": bool(nvidia_gpus(facts)) and known(programs_open(facts, "nvidia")),
         "amd": bool(gpus_of(facts, "amd")) and known(programs_open(facts, "amd")),
         # A container sees the host's bus, but none of the nodes that were not passed to it.
-        "intel": bool(driven(facts)) and (bool(known(facts.intel.render)) or not in_container(facts)),
+        "intel": bool(driven(facts)) and (not in_container(facts) or bool(known(facts.intel.render))),
     }
     return tuple(vendor for vendor, usable in found.items() if usable)
 
