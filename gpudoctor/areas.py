@@ -60,6 +60,8 @@ _CONDITIONS: Mapping[Condition, Callable[[Facts], bool]] = {
     "intel": _intel,
     "macos": lambda facts: facts.host.system == "Darwin",
     "windows": lambda facts: facts.host.system == "Windows",
+    "ollama": lambda facts: isinstance(facts.ollama.program, str),
+    "llama-cpp": lambda facts: isinstance(facts.llama_cpp.program, str),
 }
 
 

@@ -185,7 +185,7 @@ class RecordedMachine(Machine):
         return self._memlock
 
     def _executable(self, path: str) -> bool:
-        return self.real(path) in self._files and ("/bin/" in path or "/sbin/" in path)
+        return self.real(path) in self._files and any(folder in path for folder in ("/bin/", "/sbin/", "/app/"))
 
     def which(self, name: str, also: Sequence[str] = (), before: Sequence[str] = ()) -> str | None:
         """A recorded executable where it is looked for, or /usr/bin/NAME where a command of that name is recorded."""

@@ -119,7 +119,9 @@ SMOKED = tuple(
 )  # those with smoke tests, in the order in which they run
 
 # What a machine must have for the checks of an area to be about anything on it; `gpudoctor.areas` looks for it.
-Condition = Literal["nvidia", "windows-host", "scheduler", "cloud", "smoke-results", "intel", "macos", "windows"]
+Condition = Literal[
+    "nvidia", "windows-host", "scheduler", "cloud", "smoke-results", "intel", "macos", "windows", "ollama", "llama-cpp"
+]
 
 
 class Area(msgspec.Struct, frozen=True):
@@ -171,7 +173,8 @@ AREAS = (
     Area("cuda", linux_alone=True),
     *(Area(one.area, framework=one.module) for one in FRAMEWORKS),
     Area("packages"),
-    Area("ollama", linux_alone=True),
+    Area("ollama", linux_alone=True, condition="ollama"),
+    Area("llamacpp", linux_alone=True, condition="llama-cpp"),
     Area("host", linux_alone=True, without_gpu=True),
     Area("smoke", condition="smoke-results"),
     Area("advice", linux_alone=True, condition="nvidia"),

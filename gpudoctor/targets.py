@@ -234,20 +234,24 @@ def nvidia_host(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 def amd_compute(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where AMD hardware is there and somebody wants to compute on it: ROCm, a ROCm wheel, Ollama's image.
+    """The machine where AMD hardware is there and somebody wants to compute on it: ROCm, a ROCm wheel, an image for it.
 
     Raises:
         UnknownFactError: the hardware is there, and nobody could look for ROCm.
     """
     wheel = any(isinstance(f.hip, str) for p in facts.pythons for f in p.frameworks)
-    if has_amd(facts) and (wheel or has_rocm(facts) or _runs_ollama(facts) or known(facts.amd.rocm_path)):
+    if has_amd(facts) and (wheel or has_rocm(facts) or _is_rocm_image(facts) or known(facts.amd.rocm_path)):
         yield MACHINE, facts
 
 
-def _runs_ollama(facts: Facts) -> bool:
-    """Whether this is a container with Ollama's library for ROCm; on a host its service has an account of its own."""
-    backends = facts.ollama.backends
-    return in_container(facts) and isinstance(backends, tuple) and "hip" in backends
+def _is_rocm_image(facts: Facts) -> bool:
+    """Whether this is a container with Ollama's library for ROCm, or a llama.cpp with no other.
+
+    On a host, Ollama's service has an account of its own.
+    """
+    ollama, own = facts.ollama.backends, facts.llama_cpp.backends
+    llama = isinstance(own, tuple) and {backend.kind for backend in own} == {"hip"}
+    return in_container(facts) and (llama or (isinstance(ollama, tuple) and "hip" in ollama))
 
 
 def wsl_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:

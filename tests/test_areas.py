@@ -53,6 +53,8 @@ PLACES = {
     "PyTorch for XPU": with_framework(
         msgspec.structs.replace(framework(), variant="xpu", cuda=None), change(plain_host(), "pci", (UHD,))
     ),
+    "Ollama": change(nvidia_host(), "ollama.program", "/usr/bin/ollama"),
+    "llama.cpp": change(nvidia_host(), "llama_cpp.program", "/usr/bin/llama-server"),
     "a Mac": msgspec.structs.replace(plain_host(), host=Host(system="Darwin")),
     "Windows": msgspec.structs.replace(plain_host(), host=Host(system="Windows")),
     "an unknown host": msgspec.structs.replace(nvidia_host(), host=Host()),
@@ -99,6 +101,8 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "apple": {"macs", "mac_pythons", "mac_torches", "mac_tensorflows", "mac_jaxes"},
         "windows": {"windows_adapters", "windows_pythons", "windows_torches", "windows_frameworks"},
         "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "runs_with_peers"},
+        "ollama": {"installed", "on_amd", "on_intel"},
+        "llamacpp": {"installed"},
         "pytorch": {"torches", "lives torch", "frameworks torch", "pairs torch"},
         "tensorflow": {"tensorflows", "lives tensorflow", "frameworks tensorflow", "pairs tensorflow"},
         "cupy": {"cupys", "lives cupy", "frameworks cupy", "pairs cupy"},

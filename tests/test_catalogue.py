@@ -17,7 +17,17 @@ LOWER_CASE = {
     "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "ptxas", "tensorflow-gpu",
 }  # fmt: skip
 LOWER_CASE.add("torchvision")
-LOWER_CASE |= {"containerd", "cuInit", "cuda-compat's", "libcuda", "no-cgroups", "nouveau", "nova_core", "nvidia-imex"}
+LOWER_CASE |= {
+    "containerd",
+    "cuInit",
+    "cuda-compat's",
+    "libcuda",
+    "llama.cpp",
+    "no-cgroups",
+    "nouveau",
+    "nova_core",
+    "nvidia-imex",
+}
 LOWER_CASE |= {"nvidia-smi", "vGPU", "cgroup", "intel-extension-for-pytorch", "transformers", "llama-cpp-python"}
 LOWER_CASE |= {"torchcodec", "pip", "ninja", "nvrtc", "amdgpu", "libnvdxgdmal.so.1"}
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]

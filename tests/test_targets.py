@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from gpudoctor.facts.llama_cpp import GgmlBackend
 from gpudoctor.maybe import Unknown, UnknownFactError
 from gpudoctor.targets import amd_compute, frameworks, lives, pairs
 from tests.builders import change, framework, live, nvidia_host, with_framework
@@ -37,3 +38,15 @@ def test_the_environment_is_named_where_there_are_several() -> None:
     assert [about.label for about, _ in frameworks(both)] == named
     assert [on.name for _, on in lives(both)] == named
     assert [about.label for about, _ in pairs(both)] == [f"{one} on GPU 0" for one in named]
+
+
+@pytest.mark.parametrize(
+    ("container", "kinds", "asked"),
+    [("docker", ("hip",), 1), ("docker", ("hip", "cuda"), 0), ("docker", ("vulkan",), 0), (None, ("hip",), 0)],
+)
+def test_an_image_of_llama_cpp_for_rocm_wants_the_gpu(
+    container: str | None, kinds: tuple[str, ...], asked: int
+) -> None:
+    backends = tuple(GgmlBackend(kind=kind, path=f"/app/libggml-{kind}.so", linked=False) for kind in kinds)
+    facts = change(change(amd_host(rocm=None, rocm_path=None), "pythons", ()), "host.container", container)
+    assert len(list(amd_compute(change(facts, "llama_cpp.backends", backends)))) == asked

@@ -22,6 +22,7 @@ from gpudoctor.facts.host import (
 )
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog, LogEvent
+from gpudoctor.facts.llama_cpp import LlamaCpp
 from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, DriverLibrary, Nvidia, NvidiaKernel, Nvml
 from gpudoctor.facts.ollama import Ollama
 from gpudoctor.facts.pci import PciDevice
@@ -85,6 +86,7 @@ __all__ = [
     "KernelLog",
     "LibraryHeader",
     "LiveFramework",
+    "LlamaCpp",
     "LogEvent",
     "MissingLibrary",
     "MissingVersion",

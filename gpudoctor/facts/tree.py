@@ -12,6 +12,7 @@ from gpudoctor.facts.history import ChangeHistory
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog
+from gpudoctor.facts.llama_cpp import LlamaCpp
 from gpudoctor.facts.nvidia import Nvidia
 from gpudoctor.facts.ollama import Ollama
 from gpudoctor.facts.pci import PciDevice
@@ -51,6 +52,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     cloud: Cloud = Cloud()
     wsl: Wsl = Wsl()
     ollama: Ollama = Ollama()
+    llama_cpp: LlamaCpp = LlamaCpp()
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()

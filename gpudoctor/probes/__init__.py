@@ -18,6 +18,7 @@ from gpudoctor.facts import Facts, Framework, Host, IntelFacts, PciDevice, Pytho
 from gpudoctor.facts.amd import NO_AMD, NOT_RUN
 from gpudoctor.facts.apple import NO_MAC
 from gpudoctor.facts.kernel_log import NO_LOG
+from gpudoctor.facts.llama_cpp import NO_LLAMA_CPP
 from gpudoctor.facts.nvidia import NO_KERNEL
 from gpudoctor.facts.ollama import NO_OLLAMA
 from gpudoctor.facts.windows import NO_WINDOWS
@@ -27,6 +28,10 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown, known_or
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"  # PCI vendors
+# In the images of llama.cpp they are in /app: .devops/*.Dockerfile in its repository.
+LLAMA_CPP_PROGRAMS = ("llama-server", "llama-cli", "llama-bench", "whisper-server", "whisper-cli")
+LLAMA_CPP_PLACES = ("/app",)
+OLLAMA_PLACES = ("/usr/local/bin", "/usr/bin")
 Named = tuple[str, str, Callable[[], Any]]
 _NOTHING = Facts()
 _NO_INTEL = Unknown("not looked for: there is no Intel GPU here")
@@ -44,6 +49,8 @@ class Probe(msgspec.Struct, frozen=True):
         idle: what it finds where there is no device of its vendor and no /dev/dxg; None: it looks there, too.
         absent: what is known of its part on a system where it is not run; None: nothing.
         slow: it is left out of a quick check, and its part of the facts is as nobody looked.
+        programs: where none of these is on PATH or in `places`, it is not imported, and finds `absent`.
+        places: further directories of `programs`.
     """
 
     key: str
@@ -54,6 +61,8 @@ class Probe(msgspec.Struct, frozen=True):
     idle: Any = None
     absent: Any = None
     slow: bool = False
+    programs: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -117,7 +126,15 @@ PROBES = (
     Probe("cluster", "the cluster and the job", "cluster"),
     Probe("cloud", "the cloud", "cloud"),
     Probe("wsl", "WSL's settings", "wsl.conf", absent=NO_WSL),
-    Probe("ollama", "Ollama", "ollama", absent=NO_OLLAMA),
+    Probe("ollama", "Ollama", "ollama", absent=NO_OLLAMA, programs=("ollama",), places=OLLAMA_PLACES),
+    Probe(
+        "llama_cpp",
+        "llama.cpp",
+        "llama_cpp",
+        absent=NO_LLAMA_CPP,
+        programs=LLAMA_CPP_PROGRAMS,
+        places=LLAMA_CPP_PLACES,
+    ),
     Probe("services", "the journal of services", "service_log", slow=True),
 )
 # What looks on macOS and on Windows (gpudoctor.probes.non_linux).
@@ -148,6 +165,8 @@ def system_steps(
     def run(probe: Probe) -> Any:
         if probe.idle is not None and not cards(probe.vendor) and not machine.exists("/dev/dxg"):
             return probe.idle
+        if probe.programs and not any(machine.which(name, probe.places) for name in probe.programs):
+            return probe.absent
         return probe.run(inputs | {"cards": partial(cards, probe.vendor)})
 
     inputs: dict[str, Callable[[], Any]] = {

@@ -8,8 +8,8 @@ from gpudoctor.facts.ollama import NO_OLLAMA
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes import OLLAMA_PLACES
 
-_PROGRAMS = ("/usr/local/bin", "/usr/bin")
 # Where it looks for its libraries, from the directory of its program (ollama/ollama, ml/path.go, earlier
 # discover/path.go), and where installers and packages put them.
 _OWN = ("../lib/ollama", "lib/ollama", "build/lib/ollama")
@@ -33,7 +33,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ol
         wanted: whether there is a GPU; the libraries are looked at only then.
         quick: do not start the program.
     """
-    program = machine.which("ollama", _PROGRAMS)
+    program = machine.which("ollama", OLLAMA_PLACES)
     if program is None:
         return NO_OLLAMA
     if not wanted:

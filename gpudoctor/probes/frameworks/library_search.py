@@ -69,7 +69,7 @@ class Search:
         )
         self.wheels = (*nvidia, *self.rocm)
         self._ld_path = machine.env.get("LD_LIBRARY_PATH", "")
-        self._cache = _cache(machine)
+        self.cache = _cache(machine)
 
     def order(
         self,
@@ -93,7 +93,7 @@ class Search:
         else:
             runpath = (*runpath, *also)
             chain = () if runpath else self.rpath
-        return loader.search_order(self._ld_path, self._cache, tuple(dict.fromkeys(runpath)), chain, origin)
+        return loader.search_order(self._ld_path, self.cache, tuple(dict.fromkeys(runpath)), chain, origin)
 
     def of_file(self, path: str) -> list[Request]:
         """What a library links to, as far as it is CUDA's, ROCm's or oneAPI's."""
