@@ -10,10 +10,24 @@ from gpudoctor.queries.clusters import is_for_pods
 from gpudoctor.queries.driver import OFF_PATH, branch, own_kernel
 from gpudoctor.tasks import Edit, as_root, export, filtered, query, unset
 
+_MANAGER = "nvidia_vgpu_vfio"
+_IN_GUESTS = Fix(
+    "Compute in a virtual machine: give it a vGPU, or a whole GPU by passthrough, and install the driver of the guest "
+    "there (the vGPU guest driver for a vGPU).",
+    verify=query("nvidia-smi", "vgpu"),
+)
+_DATA_CENTER = Fix(
+    "To compute on this host instead of in virtual machines: remove the vGPU manager, which ends all vGPUs, and "
+    "install NVIDIA's data center driver, which contains CUDA.",
+    needs="reboot",
+    verify=query("nvidia-smi"),
+)
 _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.1": "without it nvidia-smi fails"}
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if _is_vgpu_manager(facts):
+        return (_IN_GUESTS, _DATA_CENTER)
     off = [one for one in _copies(facts) if one.found_by == OFF_PATH]
     if off:
         directory = off[0].path.rpartition("/")[0]
@@ -59,7 +73,11 @@ def _by_variable(directory: str) -> Fix:
     cause="The driver's libraries come in separate packages; headless or minimal installations omit them. The CUDA "
     "toolkit and Python wheels do not contain them.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
+        "https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html",
+        "https://github.com/bigstack-oss/cubecos/issues/312",
+    ),
     targets=own_kernel,
     caused_by=("driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
@@ -81,10 +99,31 @@ def library_missing(facts: Facts) -> Problem | None:
         return _on_nixos(facts, missing[0])
     if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
         return None
+    if "libcuda.so.1" in missing and _is_vgpu_manager(facts):
+        return _on_vgpu_manager(facts, loaded)
     if any(is_for_pods(one) for one in _copies(facts)):
         return None  # a node whose driver serves Kubernetes pods only
     message = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
     return Problem(message, tuple(f"{one.path} ({one.found_by})" for one in _copies(facts)))
+
+
+def _is_vgpu_manager(facts: Facts) -> bool:
+    """Whether the loaded driver is the one that divides GPUs among virtual machines: it has a module of its own."""
+    return _MANAGER in (known_or(facts.nvidia.kernel.modules, None) or ())
+
+
+def _on_vgpu_manager(facts: Facts, loaded: str) -> Problem:
+    """It has no libcuda, and needs none, unless somebody wants to compute on the host itself."""
+    frameworks = [one for python in facts.pythons for one in python.frameworks]
+    runtimes = known_or(facts.containers.docker_runtimes, None) or known_or(facts.containers.docker_config_runtimes, ())
+    wanted = "nvidia" in (runtimes or ()) or any(one.variant == "cuda" for one in frameworks)
+    return Problem(
+        f"The driver {loaded} is the vGPU manager's ({_MANAGER} is loaded), which contains no CUDA (libcuda.so.1): "
+        "neither this host nor its containers can compute on its GPUs.",
+        cause="NVIDIA's vGPU manager (vgpu-kvm) is the driver of a hypervisor host: it divides GPUs among virtual "
+        "machines. nvidia-smi lists the GPUs, and CUDA works in the guests alone, with the guest driver.",
+        severity=None if wanted else Severity.ADVICE,
+    )
 
 
 def _on_nixos(facts: Facts, soname: str) -> Problem | None:

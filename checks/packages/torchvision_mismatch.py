@@ -22,7 +22,7 @@ def _wrong(on: OnFramework) -> tuple[Package, str] | None:
         if package.name in COMPANIONS and package.name in pins:
             return package, f"requires {pins[package.name]}"
         own = is_own_build(torch) or is_own_build(package.version)
-        if package.name == "torchvision" and not package.requires and not own:
+        if package.name == "torchvision" and not _pins(package) and not own:
             wanted = torchvision_for(release(torch))
             if wanted and numbers(wanted)[:2] != numbers(package.version)[:2]:
                 return package, f"is for another PyTorch, which needs torchvision {wanted}"
@@ -30,6 +30,11 @@ def _wrong(on: OnFramework) -> tuple[Package, str] | None:
         if first and numbers(torch)[:2] < numbers(first):
             return package, f"is for PyTorch {first} and later"
     return _wrong_build(on, torch) or _unloadable(on)
+
+
+def _pins(package: Package) -> bool:
+    """Whether it names the release of PyTorch that it is for: AMD's own wheels and conda's packages do not."""
+    return any(one.startswith("torch==") for one in package.requires)
 
 
 def _unloadable(on: OnFramework) -> tuple[Package, str] | None:

@@ -6,6 +6,7 @@ from gpudoctor.facts import Gpu
 from gpudoctor.families import builds
 from gpudoctor.fixes.frameworks import tensorflow_verify
 from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.knowledge.rocm import wheels
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import OnFramework
 
@@ -15,7 +16,7 @@ def _fixes(on: OnFramework, gpu: Gpu) -> tuple[Fix, ...]:
         return TENSORFLOW.fitting(on)
     rocm = on.facts.amd.rocm
     release = ".".join(str(n) for n in numbers(rocm)[:2]) if isinstance(rocm, str) else "7.0"
-    place = ("-f", f"https://repo.radeon.com/rocm/manylinux/rocm-rel-{release}/")
+    place = ("-f", wheels(release))
     message = f"Replace it with AMD's build for the installed ROCm, from AMD's own repository.{lasting(on.facts)}"
     commands = (
         uninstall(on.python, on.framework.distribution or "tensorflow"),

@@ -10,6 +10,7 @@ from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.fixes.verify_commands import extension_proof
+from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.cuda_extensions import CudaExtension
 from gpudoctor.knowledge.python_rules import (
@@ -21,6 +22,7 @@ from gpudoctor.knowledge.python_rules import (
     torchvision_for,
     wheel_page,
 )
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, present, text_of
 from gpudoctor.queries.extensions import COMPANIONS, built_for, pin
 from gpudoctor.queries.frameworks import one_of
@@ -28,6 +30,9 @@ from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, major, numbers, packages_of, release
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import Command, Task, cmd, query
+
+# The version of AMD's own wheels, not of PyTorch's: 2.9.1+rocm7.2.0.lw.git7e1940d4.
+_OF_AMD = pattern(r"\+rocm(\d+(?:\.\d+){1,2})\.(?:lw\.)?git")
 
 
 def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> tuple[Fix, ...]:
@@ -170,13 +175,20 @@ def companions(facts: Facts, python: Python, torch: Framework) -> Fix:
     releases = {"torchvision": torchvision_for(version), "torchaudio": torchaudio_for(version)}
     found = {} if is_own_build(present(torch.version)) else releases
     specs = [f"{name}=={number}" for name in there if (number := found.get(name))]
+    proof = frameworks.verify(python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)")
+    if amds := _OF_AMD.search(present(torch.version)):
+        # The page has one build of each minor release, and PyPI's would be the higher version.
+        minors = [f"{spec.rpartition('.')[0]}.*" for spec in specs]
+        place = ("--no-index", "-f", rocm.wheels(amds[1]))
+        message = f"Install AMD's {' and '.join(there)} for PyTorch {version} and ROCm {amds[1]}.{lasting(facts)}"
+        task = install(python, *minors, force=True, no_deps=True, options=place)
+        return Fix(message, (task,) if specs else (), "reinstall-package", verify=proof)
     message = (
         f"Install the {' and '.join(there)} release for PyTorch {version}, from the index that PyTorch came from."
         f"{lasting(facts)}"
     )
     # Without a number pip would take the newest, whose metadata need not name the PyTorch that it is for.
     commands = another_build(python, *specs, index=torch_index(python, torch)) if len(specs) == len(there) else ()
-    proof = frameworks.verify(python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)")
     return Fix(message, commands, "reinstall-package", verify=proof)
 
 

@@ -14,7 +14,7 @@ from gpudoctor.fixes.system import driver_packages, family_of
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown
-from gpudoctor.targets import gpus_of, in_container
+from gpudoctor.targets import gpus_of, has_nvidia, in_container
 from gpudoctor.tasks import Manual
 
 # Programs and files of the kernel, its modules and the driver's packages, which neither a container nor WSL has.
@@ -26,6 +26,7 @@ _HOST = pattern(
 )
 # What sets up the engine that starts containers, which no container has.
 _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restart (docker|containerd|crio))\b")
+_CUDA_BUILD = pattern(r"/whl/cu\d")  # PyTorch's indexes for NVIDIA's GPUs
 _PCI = pattern(r"^lspci\b")  # WSL has no PCI device that it could show
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")  # no pod has it
 _PINNED = pattern(r"\binstall (?:\S+ )*nvidia-driver-(\d+)")
@@ -80,6 +81,8 @@ def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
         return True
     if fix.without_driver and gpus_of(facts, "nvidia"):
         return True
+    if any(_CUDA_BUILD.search(line) for line in alternatives(fix)) and _is_of_another_vendor(facts):
+        return True
     if fix.where == "wsl":
         return facts.host.wsl is None
     if fix.where == "windows":  # which WSL is a part of
@@ -88,6 +91,12 @@ def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
         return facts.host.virtual is None or isinstance(facts.host.wsl, int)
     only_conda = bool(fix.commands) and all(line.startswith(_CONDA) for line in alternatives(fix))
     return (fix.where == "conda" or only_conda) and _without_conda(facts)
+
+
+def _is_of_another_vendor(facts: Facts) -> bool:
+    """Whether a framework here is built for AMD's or Intel's GPUs, or AMD's are there, and nothing of NVIDIA's is."""
+    builds = {one.variant for python in facts.pythons for one in python.frameworks if isinstance(one.variant, str)}
+    return bool(builds & {"rocm", "xpu"} or gpus_of(facts, "amd")) and not has_nvidia(facts)
 
 
 def _runs_no_containers(facts: Facts, pods: bool) -> bool:

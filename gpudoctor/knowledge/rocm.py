@@ -82,12 +82,18 @@ class RocmTable(KnowledgeTable, frozen=True):
     wsl: RocmInWsl
     comgr: Comgr
     apt: RocmOfApt
+    wheels: dict[str, str]
 
 
 @cache
 def rocm() -> RocmTable:
     """Return the table, read once."""
     return load("rocm", RocmTable)
+
+
+def wheels(number: str) -> str:
+    """The page of links to AMD's own wheels for a release of ROCm: "7.2.0", "7.1.1"."""
+    return rocm().wheels["page"].format(release=number.removesuffix(".0") if number.count(".") > 1 else number)
 
 
 def release(number: str) -> RocmRelease | None:

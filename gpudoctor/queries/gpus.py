@@ -92,7 +92,10 @@ def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
-    """The AMD GPUs that PyTorch's ROCm wheels for Linux have code for; integrated ones only next to ROCm."""
+    """The AMD GPUs that PyTorch's ROCm wheels for Linux have code for; integrated ones only where ROCm is installed.
+
+    A framework that is built for ROCm brings it.
+    """
     if facts.host.system != "Linux":
         return ()
     listed = gpus_of(facts, "amd") or as_gpus("amd", _ours(facts, "amd"))
@@ -107,7 +110,8 @@ def amd_alone(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def _computes(facts: Facts, gpu: Gpu) -> bool:
-    if gpu.integrated is True and not has_rocm(facts):
+    builds = (framework for python in facts.pythons for framework in python.frameworks)
+    if gpu.integrated is True and not has_rocm(facts) and not any(one.variant == "rocm" for one in builds):
         return False
     return isinstance(gpu.gfx, str) and torch_gfx(gpu.gfx) is not None
 

@@ -9,7 +9,7 @@ import pytest
 import gpudoctor
 import gpudoctor.checks
 from gpudoctor.facts import Distribution, Facts
-from gpudoctor.fixes.row_steps import alternatives
+from gpudoctor.fixes.row_steps import alternatives, steps
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix, symptoms
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.fixes import label
@@ -18,6 +18,8 @@ from gpudoctor.symptoms import attach
 from gpudoctor.symptoms.fitting import distinct, fitting
 from tests.at_once import at_once
 from tests.builders import change, framework, nvidia_host, with_framework
+from tests.checks.amd_machines import amd_host
+from tests.checks.environments import environment
 
 ROWS = [row for row in symptoms() if row.fixes]
 UBUNTU = change(nvidia_host(), "host.distribution", Distribution(id="ubuntu", like=("debian",)))
@@ -301,3 +303,13 @@ def test_steps_of_windows_and_of_virtual_machines(id_: str, path: str, value: ob
     found = [one.message for one in fitting(known(id_), change(UBUNTU, path, value))]
     assert found[0].startswith(first)
     assert any(one.startswith(("On Windows: ", "In a virtual machine: ")) for one in found) is there
+
+
+def test_no_step_brings_cuda_builds_to_other_gpus() -> None:
+    """PyTorch's indexes for CUDA are of no use to AMD's and Intel's GPUs, and would replace the build that works."""
+    rocm = change(
+        environment(framework("torch", variant="rocm", hip="7.2", cuda=None), facts=amd_host()), "host.user.uid", 1000
+    )
+    shown = [line for row in ROWS for step in steps(row, rocm) for line in step.commands]
+    assert [line for line in shown if re.search(r"/whl/cu\d", line)] == []
+    assert any("/whl/cu" in line for step in steps(known("torchvision"), UBUNTU) for line in step.commands)

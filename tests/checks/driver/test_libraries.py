@@ -130,3 +130,16 @@ def test_installed_packages_without_their_files_are_installed_again() -> None:
     assert "sudo apt-get install libnvidia-compute-570" in commands(library_missing, facts)
     facts = having(facts, nvidia__kernel__packages=(("libnvidia-compute-570", "570", "ii"),))
     assert "sudo apt-get install --reinstall libnvidia-compute-570" in commands(library_missing, facts)
+
+
+def test_the_vgpu_managers_driver_has_no_cuda() -> None:
+    facts = having(
+        nvidia__cuda__libraries=(), nvidia__cuda__code=None, nvidia__kernel__modules=("nvidia", "nvidia_vgpu_vfio")
+    )
+    assert (
+        "is the vGPU manager's (nvidia_vgpu_vfio is loaded), which contains no CUDA" in one(library_missing, facts)[1]
+    )
+    assert severity(library_missing, facts) == "advice"  # a host of virtual machines needs none
+    assert commands(library_missing, facts).startswith("Compute in a virtual machine")
+    wanted = change(facts, "containers.docker_runtimes", ("runc", "nvidia"))
+    assert severity(library_missing, wanted) == "fail"

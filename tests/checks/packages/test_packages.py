@@ -39,6 +39,18 @@ def test_torchvision_mismatch() -> None:
     assert one(torchvision_mismatch, environment(torch(version=Unknown("closed")))) == ("unknown", "closed")
 
 
+def test_amds_own_wheels_of_two_releases() -> None:
+    """They name no release of PyTorch that they are for, and are on no index."""
+    ours = framework("torch", "2.9.1+rocm7.2.0.lw.git7e1940d4", variant="rocm", hip="7.2", cuda=None)
+    vision = package("torchvision", "0.25.0+rocm7.2.0.git82df5f59", requires=("numpy", "torch"))
+    facts = environment(ours, packages=(vision,), facts=amd_host())
+    assert "is for another PyTorch, which needs torchvision 0.24.1" in one(torchvision_mismatch, facts)[1]
+    place = "--no-index -f https://repo.radeon.com/rocm/manylinux/rocm-rel-7.2/ 'torchvision==0.24.*'"
+    assert place in commands(torchvision_mismatch, facts)
+    fits = package("torchvision", "0.24.0+rocm7.2.0.gitb919bd0c", requires=("numpy", "torch"))
+    assert one(torchvision_mismatch, environment(ours, packages=(fits,), facts=amd_host())) == ("pass", "")
+
+
 def test_a_cpu_build_of_torchvision_beside_a_gpu_build_of_torch() -> None:
     vision = package("torchvision", "0.22.1+cpu", requires=("torch==2.7.1",))
     facts = environment(torch("2.7.1+cu126"), packages=(vision,))
