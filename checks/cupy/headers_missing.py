@@ -109,7 +109,7 @@ def _verify(on: OnFramework) -> Task:
         "https://github.com/cupy/cupy/issues/9962",
     ),
     targets=cupys,
-    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
+    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "cupy.arch-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -180,10 +180,25 @@ def _in_a_fresh_process(on: OnLive) -> tuple[Fix, ...]:
     error = on.live.error if isinstance(on.live.error, str) else ""
     missing = missing_in_words(error)  # what is known of a library here says more than its message's row
     by_row = () if missing else steps_of_cause(on, "no-gpu", proof)
-    found = (*_final_release(on, proof), *libraries_of_wheels(on, missing, proof), *by_row)
+    own = (*_final_release(on, proof), *_newer_plugin(on, missing, proof))
+    found = (*own, *libraries_of_wheels(on, missing, proof), *by_row)
     return (*found, Fix(message, (proof,) if proof else (), impact="none"))
 
 
+def _newer_plugin(on: OnLive, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Upgrade JAX with its plugin for ROCm, where that needs a library of other ROCm wheels (ROCm/TheRock#8163)."""
+    plugin = on.framework.plugin
+    if not isinstance(plugin, str) or not any(name.startswith(_OF_ROCM_WHEELS) for name in missing):
+        return ()
+    names = ("jax", "jaxlib", plugin, plugin.replace("-plugin", "-pjrt"))
+    message = (
+        f"Upgrade JAX with its plugin to releases that belong together: {', '.join(missing)} is of another release of "
+        f"ROCm's wheels than those that are installed.{lasting(on.facts)}"
+    )
+    return (Fix(message, (install(on.python, *names, upgrade=True),), "reinstall-package", verify=proof),)
+
+
+_OF_ROCM_WHEELS = "librocm_sysdeps_"  # libraries of rocm-sdk-core alone
 _CANDIDATE = pattern(r"^(\d[\d.]*?)\.?(?:a|b|rc)\d+$")
 
 

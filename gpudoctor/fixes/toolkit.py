@@ -14,6 +14,8 @@ from gpudoctor.tasks import Command, Tasks, as_root, export, query
 
 _KIND: Action = "reinstall-package"
 _IMAGES = "https://hub.docker.com/r/nvidia/cuda"
+_OF_ARCH = "/opt/cuda"
+_ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
 
 
 def toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
@@ -66,10 +68,17 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
         message = "Install CUDA and cuDNN of this JetPack release: nvcc is in /usr/local/cuda/bin."
         return Fix(message, (*commands, *use("/usr/local/cuda")), _KIND, root=True, verify=query("nvcc", "--version"))
     family = system.family_of(facts)
+    there = dict(known_or(facts.toolkits.installed, ())).get(_OF_ARCH)
+    if family == "arch" and there and major(there) != major(wanted):
+        message = (
+            f"Install CUDA Toolkit {wanted} by NVIDIA's runfile ({_ARCHIVE}), without its driver, and build with it: "
+            f"Arch's package cuda has one release alone, here {there}."
+        )
+        return Fix(message, use(f"/usr/local/cuda-{wanted}"), _KIND, verify=query("nvcc", "--version"))
     message = (
         f"Install CUDA Toolkit {wanted} from NVIDIA's repository (this package contains no driver), and build with it."
     )
-    commands = use("/opt/cuda" if family == "arch" else f"/usr/local/cuda-{wanted}")
+    commands = use(_OF_ARCH if family == "arch" else f"/usr/local/cuda-{wanted}")
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
         commands = (*add_repository(facts), *system.install(facts, name), *commands)

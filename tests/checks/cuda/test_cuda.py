@@ -355,6 +355,14 @@ def test_kernels_that_are_mostly_ready_made_are_advice() -> None:
     assert one(nvcc_missing, compiling("flashinfer-python", "flashinfer-jit-cache")) == ("pass", "")
 
 
+def test_arch_has_one_release_of_the_toolkit() -> None:
+    arch = change(machine(), "host.distribution", Distribution(id="arch"))
+    assert "sudo pacman -S cuda" in new_toolkit(arch, None, "13.0").commands
+    newer = new_toolkit(change(arch, "toolkits.installed", (("/opt/cuda", "13.0"),)), None, "12.9")
+    assert "Arch's package cuda has one release alone, here 13.0" in newer.message
+    assert not any("pacman" in line for line in newer.commands)
+
+
 def test_debian_gets_nvidias_repository_for_the_toolkit() -> None:
     distribution = Distribution(id="debian", like=(), version="12", codename="bookworm")
     own = PackageSource(path="/etc/apt/sources.list.d/debian.sources", kind="distribution")

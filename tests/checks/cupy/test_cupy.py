@@ -148,6 +148,14 @@ def test_arch_missing() -> None:
     assert one(arch_missing, hidden) == ("unknown", "lost")
 
 
+def test_a_build_from_source_has_the_nvrtc_of_its_cuda() -> None:
+    built = environment(cupy("cupy", cuda="13"), facts=machine("13.0", card=PASCAL))
+    assert "the NVRTC of CUDA 13, which compiles its kernels, supports 7.5 and newer" in one(arch_missing, built)[1]
+    assert "cupy-cuda12x" in commands(arch_missing, built)
+    assert one(arch_missing, environment(cupy("cupy", cuda="13"), facts=machine("13.0"))) == ("pass", "")
+    assert one(arch_missing, environment(cupy("cupy"), facts=machine(card=PASCAL))) == ("pass", "")
+
+
 LIVE = [
     (import_fails, {"import_error": "ImportError: x"}, "CuPy 13.4.1 fails to import: ImportError: x"),
     (import_hangs, {"hung": True, "stage": "devices"}, "CuPy 13.4.1 hangs while listing devices."),

@@ -221,9 +221,12 @@ def test_no_gpu_does_not_know() -> None:
 
 
 def test_an_integrated_gpu_counts_where_a_build_for_rocm_is_installed() -> None:
-    words = "RuntimeError: INTERNAL: Failed to open xla_rocm_plugin.so: librocm_sysdeps_hwloc.so.5: cannot open"
+    words = (
+        "Failed to open xla_rocm_plugin.so: librocm_sysdeps_hwloc.so.5: cannot open shared object file: No such file"
+    )
     halo = msgspec.structs.replace(RADEON, gfx="gfx1151", integrated=True)
     ours = jax("0.9.1", "jax-rocm7-plugin", variant="rocm", hip="7", cuda=None, live=live(0, error=words))
     facts = change(environment(ours, facts=amd_host((halo,))), "amd.rocm", None)
     facts = change(facts, "amd.rocm_path", None)
     assert one(no_gpu, facts)[0] == "problem"
+    assert "install --upgrade jax jaxlib jax-rocm7-plugin jax-rocm7-pjrt" in commands(no_gpu, facts)
