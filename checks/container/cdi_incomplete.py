@@ -67,8 +67,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def cdi_incomplete(facts: Facts) -> Problem | None:
     """NVIDIA's specification has nodes of GPUs and not /dev/nvidia-uvm, and an engine reads it."""
-    files, usual = _files(facts), takes_cdi(facts)
-    if not files or usual is None or not may_serve(facts):
+    usual = takes_cdi(facts) if may_serve(facts) else None
+    files = _files(facts) if usual is not None else []
+    if not files:
         return None
     message = f"{files[0]} passes the GPU into containers without {_UVM}: nvidia-smi works there, and CUDA does not."
     there = {node.path for node in known_or(facts.nvidia.kernel.nodes, ())}

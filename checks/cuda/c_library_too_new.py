@@ -26,7 +26,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     own = header.path.startswith(f"{facts.host.environment.get('HOME', '/root')}/")
     names = "|".join(header.functions)
     script = rf"s/((double|float) +({names})f?\((double|float) x\));/\1 noexcept(true);/"
-    message = "Make the toolkit's header declare them as glibc does; the original stays beside it, named .orig."
+    message = "Make the toolkit's header declare them as glibc does; the original is kept as a file that ends in .orig."
     edit, back = ("sed", "-i.orig", "-E", script, header.path), ("mv", f"{header.path}.orig", header.path)
     patched = Fix(
         message + lasting(facts),

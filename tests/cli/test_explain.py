@@ -292,7 +292,7 @@ def test_it_is_no_wider_than_the_terminal(explain: Run, monkeypatch: pytest.Monk
         ("exit 137", 1, "SIGKILL"),
         ("RuntimeError: No CUDA GPUs are available", 1, "CUDA starts but lists no device"),
         ("RuntimeError: brand new", 3, "This is an error that gpudoctor does not know"),
-        ("the fabric is gone", 3, "fabric.manager-mismatch: "),
+        ("the fabric is gone", 3, "fabric.manager-down: "),
         ("visibility", 0, "visibility.cuda-hides-all"),
         ("46", 0, 'gpudoctor explain "Xid 46"'),
         ("torch.cuda.is_available() returns False", 1, "Here torch.cuda.is_available() is True (1 GPU: NVIDIA"),

@@ -161,7 +161,7 @@ def test_what_does_not_ail_this_machine_gives_3(flag: Path) -> None:
 def test_an_id_that_is_none_gives_2(flag: Path) -> None:
     assert fix(flag, "acme.no-flg").sentence == 'Unknown check "acme.no-flg". Did you mean "acme.no-flag"?'
     assert fix(flag, "no-flag").sentence == 'Unknown check "no-flag". Did you mean "acme.no-flag"?'
-    cpu_builds = 'Did you mean "pytorch.cpu-build" or "tensorflow.cpu-build"?'
+    cpu_builds = 'Did you mean "llamacpp.cpu-build", "pytorch.cpu-build" or "tensorflow.cpu-build"?'
     assert fix(flag, "cpu-build").sentence == f'Unknown check "cpu-build". {cpu_builds}'
     area = '"acme" is an area: give the ID of one finding, as `gpudoctor check` shows it.'
     assert fix(flag, "acme").sentence == area
