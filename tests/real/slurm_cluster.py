@@ -115,10 +115,11 @@ class Cluster:
 
     def kill_node(self, name: str) -> None:
         """Kill a node's slurmd and what watches over its steps, as a machine without power would be gone."""
+        steps = self.steps(name)  # to look for them afterwards would leave them time to report that their node is gone
         self.slurmds[name].kill()
-        self.slurmds[name].wait(10)
-        for step in self.steps(name):
+        for step in steps:
             os.kill(step, signal.SIGKILL)
+        self.slurmds[name].wait(10)
 
     def steps(self, name: str) -> list[int]:
         """The processes that watch over the steps of a node's jobs."""
