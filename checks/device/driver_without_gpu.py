@@ -2,11 +2,22 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import known
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, gpus_of, switches_of
-from gpudoctor.tasks import Edit, as_root, query
+from gpudoctor.tasks import Edit, query
+
+_LISTED = query("lspci", "-d", "10de:")
+_RESCAN = (Edit("/sys/bus/pci/rescan", text="1\n", root=True), query("lspci", "-nn", "-d", "10de:"))
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    message = "If it is an external GPU, plug it in. Otherwise rescan the bus."
+    rescan = Fix(message, _RESCAN, "reload-module", root=True, verify=_LISTED)
+    message = "If it stays missing: shut down, disconnect the power, and cold-boot."
+    return (rescan, power_cycle(facts, message, _LISTED))
 
 
 @check(
@@ -14,21 +25,7 @@ from gpudoctor.tasks import Edit, as_root, query
     severity=Severity.ERROR,
     cause="The module loads only where it finds a GPU, so there was one: it lost power, fell off the bus, was "
     "unplugged, or was removed from the bus.",
-    fixes=(
-        Fix(
-            "If it is an external GPU, plug it in. Otherwise rescan the bus; if it stays missing, shut down, "
-            "disconnect the power, and cold-boot.",
-            (
-                Edit("/sys/bus/pci/rescan", text="1\n", root=True),
-                query("lspci", "-nn", "-d", "10de:"),
-                as_root("poweroff"),
-            ),
-            "power-cycle",
-            root=True,
-            needs="reboot",
-            verify=query("lspci", "-d", "10de:"),
-        ),
-    ),
+    fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
     targets=own_kernel,
     caused_by=("device.switched-off", "device.fallen-off-the-bus"),

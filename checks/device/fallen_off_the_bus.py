@@ -4,8 +4,10 @@ import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.limits import lower
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
+from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import ago, events, texts
 from gpudoctor.targets import as_gpus, in_container
 from gpudoctor.tasks import as_root, query
@@ -21,17 +23,22 @@ _SLOWER = Fix(
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     laptop = known_or(on.facts.host.platform, "") == "laptop"
+    guest = hypervisor(on.facts) is not None and not in_container(on.facts)
     start = "On the host: reboot it" if in_container(on.facts) else "Reboot"
-    back = Fix(
-        f"{start}; if the GPU stays missing, shut down, disconnect the power for a minute, and cold-boot.",
-        (as_root("reboot"),),
-        "power-cycle",
-        root=True,
-        needs="reboot",
-        verify=query("nvidia-smi"),
+    back = (
+        power_cycle(on.facts, "")
+        if guest
+        else Fix(
+            f"{start}; if the GPU stays missing, shut down, disconnect the power for a minute, and cold-boot.",
+            (as_root("reboot"),),
+            "power-cycle",
+            root=True,
+            needs="reboot",
+            verify=query("nvidia-smi"),
+        )
     )
     card = "power cables and supply, seating, riser, and cooling"
-    physical = "cooling, and a firmware (BIOS) update" if laptop else card
+    physical = f"on the host {card}" if guest else "cooling, and a firmware (BIOS) update" if laptop else card
     gpu = on.gpu or next(iter(as_gpus("nvidia", (on.card,) if on.card else ())), None)
     less = lower(gpu, on.number) if gpu else None
     look = Fix(

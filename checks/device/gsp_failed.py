@@ -5,6 +5,7 @@ from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import set_option
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
@@ -21,16 +22,10 @@ _REFUSED = (
     "an error: usually a bug of this release's firmware on this GPU or laptop. The memory stays protected, so each "
     "attempt after the first one fails because WPR2 is up, which hides the first error."
 )
-_CYCLE = Fix(
+_CYCLE = (
     "Shut down and disconnect the power (a laptop: hold the power button for 15 seconds, charger unplugged), then "
-    "cold-boot: only a power cycle or reset clears the GPU's protected memory.",
-    (as_root("poweroff"),),
-    "power-cycle",
-    root=True,
-    needs="reboot",
-    verify=query("nvidia-smi"),
+    "cold-boot: only a power cycle or reset clears the GPU's protected memory."
 )
-
 
 _KINDS = ("gsp-wpr2", "gsp-refused", "gsp-failed", "gfw-boot")
 
@@ -54,9 +49,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         message = "Stop the programs that use the GPU and reset it; a reboot helps too."
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
-    if _refused(on):
-        return (_other_release(on), _CYCLE)
-    return (_CYCLE, *newer)
+    cycle = power_cycle(on.facts, _CYCLE)
+    return (_other_release(on), cycle) if _refused(on) else (cycle, *newer)
 
 
 def _refused(on: OnAddress) -> bool:

@@ -2,21 +2,16 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.card_firmware import ask_vendor
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import texts, xids
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.tasks import as_root, cmd
+from gpudoctor.tasks import cmd
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    again = Fix(
-        "Cold-boot and check again: this often repairs an interrupted write.",
-        (as_root("poweroff"),),
-        "power-cycle",
-        root=True,
-        needs="reboot",
-        verify=cmd("nvidia-smi", "-i", on.gpu.index),
-    )
+    message = "Cold-boot and check again: this often repairs an interrupted write."
+    again = power_cycle(on.facts, message, cmd("nvidia-smi", "-i", on.gpu.index))
     vendor = ask_vendor(
         "If it stays corrupted: ask the vendor for an update of the VBIOS and InfoROM, or for a new card. Until "
         "then the card computes correctly, but broken memory may not be recorded."

@@ -2,12 +2,12 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
+from gpudoctor.fixes.power import look_at_card, power_cycle
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import as_root, query
 
 # By the status in RmInitAdapter's numbers (knowledge/rm_init.toml).
 _CAUSES = {
@@ -29,21 +29,12 @@ _CAUSES = {
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
         return (module.on_the_host("On the host: power-cycle the machine; its kernel log has the reason."),)
-    cycle = Fix(
-        "Shut down, disconnect the power for a minute, and cold-boot.",
-        (as_root("poweroff"),),
-        "power-cycle",
-        root=True,
-        needs="reboot",
-        verify=query("nvidia-smi"),
-    )
-    board = Fix(
+    board = (
         "If it still fails: enable Above 4G Decoding in the firmware setup (BIOS), check the card's power cable and "
-        "seating, and try it in another slot or machine; a card that fails there too has to be replaced.",
-        (),
-        "replace-hardware",
+        "seating, and try it in another slot or machine; a card that fails there too has to be replaced."
     )
-    return (cycle, board)
+    cycle = power_cycle(on.facts, "Shut down, disconnect the power for a minute, and cold-boot.")
+    return (cycle, look_at_card(on.facts, board))
 
 
 @check(

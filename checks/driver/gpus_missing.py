@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
-from gpudoctor.fixes.cloud import another_host
+from gpudoctor.fixes.cloud import MOVES, another_host
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, UNFIT
@@ -53,7 +53,7 @@ def _refused(facts: Facts) -> list[PciDevice]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not _refused(facts):
         return (*_bind(facts), _AGAIN)
-    if facts.cloud.provider in ("aws", "azure"):
+    if facts.cloud.provider in MOVES:
         return (another_host(facts),)
     return (_AGAIN, _REPLACE)
 

@@ -3,13 +3,14 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import known
 from gpudoctor.queries.cards import owned_by
 from gpudoctor.queries.cause_groups import DEAD, NODES, OTHER_DRIVERS, SURROUNDINGS, UNFIT, VERSIONS
 from gpudoctor.queries.driver import not_wsl
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, in_container
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.tasks import filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -20,15 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|nvidia")),),
         impact="none",
     )
-    off = Fix(
-        "Shut down, unplug the power for a minute (power cycle), and start again.",
-        (as_root("poweroff"),),
-        "power-cycle",
-        root=True,
-        needs="reboot",
-        verify=query("nvidia-smi"),
-    )
-    return (look, off)
+    return (look, power_cycle(facts, "Shut down, unplug the power for a minute (power cycle), and start again."))
 
 
 @check(

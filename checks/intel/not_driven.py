@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import card_firmware, kernel_packages, system
 from gpudoctor.fixes.boot import without_parameters
 from gpudoctor.fixes.intel import KERNELS
+from gpudoctor.fixes.power import SILENT, power_cycle
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
@@ -138,7 +139,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     if why == "window":
         return card_firmware.more_room(on.facts, proof)
     if why == "silent":
-        return (card_firmware.power_cycle(on.facts, proof),)
+        return (power_cycle(on.facts, SILENT, proof),)
     if why:
         return _load(on, why, proof)
     if words:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import amd, card_firmware, kernel_packages
+from gpudoctor.fixes.power import SILENT, power_cycle
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
@@ -110,7 +111,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     if why == "vbios":
         return card_firmware.video_bios(on.facts, amd.PROOF)
     if why == "silent":
-        return (card_firmware.power_cycle(on.facts, amd.PROOF),)
+        return (power_cycle(on.facts, SILENT, amd.PROOF),)
     firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)
     if why:
         before = kernel_packages.before_update(on.facts, amd.PROOF)

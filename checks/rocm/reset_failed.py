@@ -3,10 +3,10 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import amd
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
-from gpudoctor.targets import in_container
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.tasks import filtered, query
 
 _COMES_BACK = Fix(
     "If it happens again: remove overclocking and undervolting, check power cables and riser, and try another kernel "
@@ -26,18 +26,8 @@ def failure(on: OnBoard) -> LogEvent | None:
 
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
-    virtual = isinstance(on.facts.host.virtual, str)
-    what = "Shut down this virtual machine and start it again" if virtual else "Power the machine off and on again"
-    where = "On the host: " if in_container(on.facts) else ""
-    again = Fix(
-        f"{where}{what if not where else what[0].lower() + what[1:]}; a reboot alone may not reset the card.",
-        (as_root("poweroff"),),
-        "power-cycle",
-        root=True,
-        needs="reboot",
-        verify=amd.PROOF,
-    )
-    return again, _COMES_BACK
+    message = "Power the machine off and on again; a reboot alone may not reset the card."
+    return power_cycle(on.facts, message, amd.PROOF), _COMES_BACK
 
 
 @check(

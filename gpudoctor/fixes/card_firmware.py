@@ -1,4 +1,4 @@
-"""What a card needs of firmware or hypervisor (address space, VBIOS, power cycle), and its replacement."""
+"""What a card needs of firmware or hypervisor (address space, VBIOS), and its replacement."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -119,22 +119,3 @@ def _of_guest(verify: Task) -> Fix:
     )
     needs = "restart of the virtual machine"
     return Fix(message, commands, "reboot", root=True, needs=needs, verify=verify, place="outside")
-
-
-def power_cycle(facts: Facts, verify: Task) -> Fix:
-    """Take the power from a GPU that no longer responds: https://github.com/gnif/vendor-reset has why a reset fails."""
-    virtual = hypervisor(facts) is not None
-    message = (
-        f"Shut down {'the hypervisor' if virtual else 'the machine'}, wait ten seconds and start it again: a reset "
-        "does not always revive a GPU that stopped responding. If it still does not start, it is badly seated, lacks a "
-        "power cable, or is broken."
-    )
-    return Fix(
-        message,
-        (as_root("poweroff"),),
-        "power-cycle",
-        root=True,
-        needs="power cycle",
-        verify=verify,
-        place="outside" if virtual else "here",
-    )

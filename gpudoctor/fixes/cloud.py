@@ -13,6 +13,8 @@ AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
 GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
 _VGPU = "https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html"
 _ALL = query("lspci", "-d", "10de:")
+# The clouds whose machines another host can be asked for, by another_host.
+MOVES = ("aws", "azure", "gcp")
 
 
 def another_host(facts: Facts) -> Fix:
@@ -23,12 +25,11 @@ def another_host(facts: Facts) -> Fix:
     else:
         message = (
             "Stop the instance and start it again (a reboot is not enough): it then starts on another host. First "
-            "save what is on instance store volumes; they are erased."
+            "save what is on disks of the host (instance store, local SSD); they are erased."
         )
-        commands = (
-            cmd("aws", "ec2", "stop-instances", "--instance-ids", ID),
-            cmd("aws", "ec2", "start-instances", "--instance-ids", ID),
-        )
+        google = tuple(cmd("gcloud", "compute", "instances", do, MACHINE) for do in ("stop", "start"))
+        amazon = tuple(cmd("aws", "ec2", f"{do}-instances", "--instance-ids", ID) for do in ("stop", "start"))
+        commands = google if facts.cloud.provider == "gcp" else amazon
     return Fix(message, commands, "power-cycle", needs="another host", impact="data loss", verify=_ALL, place="outside")
 
 
