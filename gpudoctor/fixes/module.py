@@ -9,6 +9,7 @@ from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import USERS
+from gpudoctor.queries.driver import disk_version
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
@@ -232,14 +233,27 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
     family, proof = system.family_of(facts), query("modinfo", "-F", "version", "nvidia")
     if uses_runfile(facts):
         return (_installer_for(facts, version),)
+    back = _back_to_module(facts, version)
     if family is None or system.is_image(facts):
-        return (_build_system(facts, version),)
+        return (_build_system(facts, version), *back)
     message = (
         f"Finish the upgrade so that the kernel module becomes {version} too. Reboot only when modinfo reports "
         f"{version}: before that a reboot loads the old module again."
     )
     commands = (*_finish(facts, family), proof)
-    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=proof),)
+    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=proof), *back)
+
+
+def _back_to_module(facts: Facts, version: str) -> tuple[Fix, ...]:
+    """The way back, where the repository has no such module yet (NVIDIA/open-gpu-kernel-modules#1000)."""
+    disk = known_or(disk_version(facts), None)
+    tasks = _libraries_of(facts, version, disk) if disk else ()
+    if not disk or not tasks:
+        return ()
+    message = f"If no module {version} can be installed yet: install the libraries of the module's release {disk}"
+    if system.is_image(facts):  # ublue-os/bazzite#2668
+        message = "If the newest image has the same fault: go back to the image before this one"
+    return (Fix(f"{message}, then reboot.", tasks, "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI),)
 
 
 def _build_system(facts: Facts, version: str) -> Fix:
@@ -264,24 +278,35 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
         user: the libraries' version.
         source: the version of the source that DKMS builds.
     """
-    family = system.family_of(facts)
+    names = _of_release(facts, user)
+    message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
+    verify, back = query("nvidia-smi"), _libraries_of(facts, user, source)
+    first = Fix(message, back, "reinstall-package", root=True, needs="reboot", verify=verify)
+    message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
+    newer = system.upgrade(facts, debian=names, fedora=("*nvidia*",), suse=("*nvidia*",))
+    return (first, Fix(message, newer, "reinstall-package", root=True, needs="reboot", verify=verify))
+
+
+def _of_release(facts: Facts, release: str) -> list[str]:
+    """The driver's installed packages of one release."""
     found = known_or(facts.nvidia.kernel.packages, ())
-    names = [name for name, version, state in found if user in version and state[:1] not in "rp"]
+    return [name for name, version, state in found if release in version and state[:1] not in "rp"]
+
+
+def _libraries_of(facts: Facts, user: str, wanted: str) -> Tasks:
+    """Replace the libraries' packages by those of another release, and reboot; none where a reboot is all there is."""
+    family, names = system.family_of(facts), _of_release(facts, user)
     back: Tasks = ()
     if system.is_image(facts):
         back = (query("rpm-ostree", "status"), as_root("rpm-ostree", "rollback"))
     elif names and family == "fedora":
         program = "yum" if system.has_yum_only(facts) else "dnf"
-        back = (as_root(program, "downgrade", *(f"{name}-{source}" for name in names)),)
+        back = (as_root(program, "downgrade", *(f"{name}-{wanted}" for name in names)),)
     elif names and family == "debian":
-        back = (as_root("apt-get", "install", "--allow-downgrades", *(f"{name}={source}*" for name in names)),)
-    message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
-    verify = query("nvidia-smi")
-    back = (*back, as_root("reboot")) if back else ()  # a reboot alone would change nothing
-    first = Fix(message, back, "reinstall-package", root=True, needs="reboot", verify=verify)
-    message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
-    newer = system.upgrade(facts, debian=names, fedora=("*nvidia*",), suse=("*nvidia*",))
-    return (first, Fix(message, newer, "reinstall-package", root=True, needs="reboot", verify=verify))
+        back = (as_root("apt-get", "install", "--allow-downgrades", *(f"{name}={wanted}*" for name in names)),)
+    elif names and family == "suse":
+        back = (as_root("zypper", "install", "--oldpackage", *(f"{name}={wanted}" for name in names)),)
+    return (*back, as_root("reboot")) if back else ()
 
 
 def _finish(facts: Facts, family: packages.Family) -> Tasks:

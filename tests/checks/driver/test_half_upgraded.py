@@ -15,6 +15,7 @@ SYSTEMS = {
     "centos": Distribution(id="centos", like=("rhel", "fedora"), version="7", name="CentOS Linux 7 (Core)"),
     "fedora": FEDORA,
     "image": FEDORA,
+    "leap": Distribution(id="opensuse-leap", like=("suse", "opensuse"), version="16.0", name="openSUSE Leap 16.0"),
     "nixos": Distribution(id="nixos", version="25.11", name="NixOS 25.11"),
     "ubuntu": UBUNTU,
     "void": Distribution(id="void", name="Void"),
@@ -28,6 +29,7 @@ def on(system: str, facts: Facts) -> Facts:
 
 
 NIXOS = on("nixos", HALF)
+ROLLBACK = ("rpm-ostree status", "sudo rpm-ostree rollback", "sudo reboot")
 
 
 def test_nixos_loads_the_new_module_with_the_next_boot() -> None:
@@ -50,7 +52,8 @@ def test_nixos_loads_the_new_module_with_the_next_boot() -> None:
 def test_a_module_that_is_not_of_the_libraries(system: str, installer: str | None, commands: tuple[str, ...]) -> None:
     """The .run installer is for what it installed; of an image or NixOS only the next boot shows what was built."""
     facts = on(system, having(versions("520.56.06", "520.61.05", "525.85.12"), nvidia__kernel__installer=installer))
-    (fix,) = catalogue.load(["driver.half-upgraded"])[0].fixes_for(facts)
+    fix, *back = catalogue.load(["driver.half-upgraded"])[0].fixes_for(facts)
+    assert [one.commands for one in back] == ([ROLLBACK] if system == "image" else [])
     assert fix.commands == commands
     assert "modinfo" not in fix.message
 
@@ -65,7 +68,12 @@ def test_a_module_that_is_not_of_the_libraries(system: str, installer: str | Non
         ),
         ("fedora", (), ()),  # a pattern would take the toolkit and the firmware too, and no release
         ("centos", ("nvidia-driver-cuda",), ("sudo yum downgrade nvidia-driver-cuda-520.56.06", "sudo reboot")),
-        ("image", ("akmod-nvidia",), ("rpm-ostree status", "sudo rpm-ostree rollback", "sudo reboot")),
+        ("image", ("akmod-nvidia",), ROLLBACK),
+        (
+            "leap",  # NVIDIA/open-gpu-kernel-modules#1000: the repository of the module was behind
+            ("nvidia-compute-G06",),
+            ("sudo zypper install --oldpackage nvidia-compute-G06=520.56.06", "sudo reboot"),
+        ),
         (
             "ubuntu",
             ("dkms-nvidia", "nvidia-driver-cuda"),
@@ -89,5 +97,6 @@ def test_a_package_with_the_source_of_another_release(
     assert verdict.fixes[0].commands == first
     # a source that is right, and a module on disk that is not from it
     right = change(faulty, "nvidia.kernel.dkms", (msgspec.structs.replace(entry, source="525.85.12"),))
-    (again,) = run(catalogue.load(["driver.half-upgraded"])[0], right)[0].fixes
+    again, *back = run(catalogue.load(["driver.half-upgraded"])[0], right)[0].fixes
     assert again.message.startswith("Upgrade the image" if system == "image" else "Finish the upgrade")
+    assert [one.commands for one in back] == ([first] if first else [])
