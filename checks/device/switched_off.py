@@ -6,6 +6,7 @@ from gpudoctor.fixes import laptop
 from gpudoctor.maybe import known
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.queries.wanted import chosen
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, cmd, query
 
@@ -66,11 +67,11 @@ def _by_tool(facts: Facts) -> Problem | None:
         return None
     if kernel.switch == "asus-firmware":
         message = "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so it is not on the bus."
-        return Problem(message, tuple(f"{name}: 1" for name in kernel.switch_files))
+        return chosen(facts, message, tuple(f"{name}: 1" for name in kernel.switch_files))
     who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
     files = " and ".join(kernel.switch_files) or "its configuration"
     message = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or blacklists its driver."
-    return Problem(message, kernel.switch_files)
+    return chosen(facts, message, kernel.switch_files)
 
 
 def _tried(facts: Facts) -> bool:
@@ -99,10 +100,12 @@ def switched_off(facts: Facts) -> Problem | None:
     """The switch is off; or the card stays in D3cold though the loaded driver needs it."""
     logged = texts(events(facts, "bbswitch-off"))
     if _by_bbswitch(facts):
-        return Problem("bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.", logged)
+        message = "bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it."
+        return chosen(facts, message, logged)
     cards = cards_of(facts, "nvidia")
     if not cards and not gpus_of(facts, "nvidia") and facts.nvidia.kernel.prime == "intel":
-        return Problem("prime-select is set to the Intel GPU and has powered the NVIDIA one off: it is not on the bus.")
+        message = "prime-select is set to the Intel GPU and has powered the NVIDIA one off: it is not on the bus."
+        return chosen(facts, message)
     by = _by_tool(facts) if not cards and not gpus_of(facts, "nvidia") else None
     if by:
         return by

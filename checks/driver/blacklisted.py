@@ -1,11 +1,12 @@
 """modprobe.d or the kernel command line blacklists NVIDIA's module."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import laptop, system
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
 from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.wanted import chosen
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
 
@@ -57,7 +58,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
-def blacklisted(facts: Facts) -> str | None:
+def blacklisted(facts: Facts) -> Problem | None:
     """The module is installed, not loaded, and blacklisted."""
     kernel = facts.nvidia.kernel
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or not known(kernel.on_disk):
@@ -65,8 +66,9 @@ def blacklisted(facts: Facts) -> str | None:
     if "nvidia" not in kernel.blacklists and kernel.prime != "intel":
         return None
     if kernel.prime == "intel":
-        return "prime-select is set to the Intel GPU, which blacklists the module nvidia."
+        return chosen(facts, "prime-select is set to the Intel GPU, which blacklists the module nvidia.")
     if _by_tool(facts):
         files = " and ".join(kernel.switch_files) or "its configuration"
-        return f"{present(kernel.switch)} is in integrated mode: {files} blacklists the module nvidia."
-    return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."
+        tool = present(kernel.switch)
+        return chosen(facts, f"{tool} is in integrated mode: {files} blacklists the module nvidia.")
+    return Problem("The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded.")

@@ -8,6 +8,7 @@ from gpudoctor.maybe import known
 from gpudoctor.queries.cards import card_name, computes_elsewhere, owned_by
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.wanted import chosen
 from gpudoctor.targets import cards_of
 
 
@@ -40,7 +41,14 @@ def not_installed(facts: Facts) -> Problem | None:
     nouveau = " The open-source driver nouveau is in use; it cannot run CUDA." if owned_by(facts, "nouveau") else ""
     message = f"{card_name(cards[0])} is present, but no part of NVIDIA's driver is installed.{nouveau}"
     # Next to another vendor's GPUs that compute, it usually drives the displays.
-    return Problem(message, severity=Severity.ADVICE if computes_elsewhere(facts) else None)
+    if computes_elsewhere(facts):
+        return Problem(message, severity=Severity.ADVICE)
+    return chosen(facts, message) if nouveau and _drives_displays(facts) else Problem(message)
+
+
+def _drives_displays(facts: Facts) -> bool:
+    """Whether these are a desktop's or laptop's cards; those of servers have no displays (class 3D controller)."""
+    return facts.host.platform == "laptop" or all(c.class_code.startswith("0300") for c in cards_of(facts, "nvidia"))
 
 
 def _module_package(facts: Facts) -> bool:
