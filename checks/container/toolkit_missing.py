@@ -6,6 +6,7 @@ from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import NOT_LOADED
 from gpudoctor.queries.containers import docker_host
+from gpudoctor.queries.wanted import cuda_wanted
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -37,4 +38,7 @@ def toolkit_missing(facts: Facts) -> Problem | None:
     name = f"Docker {version}" if version else "Docker"
     also = " /etc/docker/daemon.json names the runtime nvidia, but its program is missing." * ("nvidia" in configured)
     message = f"{name} is installed, the NVIDIA Container Toolkit is not: containers cannot get the GPU.{also}"
-    return Problem(message, (f"Docker runtimes: {', '.join(listed) or 'not known'}",))
+    # On a laptop Docker is there for other things as well; a server may have all its frameworks in containers.
+    asked = "nvidia" in configured or facts.host.platform != "laptop" or cuda_wanted(facts)
+    runtimes = (f"Docker runtimes: {', '.join(listed) or 'not known'}",)
+    return Problem(message, runtimes, severity=None if asked else Severity.ADVICE)

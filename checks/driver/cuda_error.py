@@ -7,6 +7,7 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_NO_DEVICE, CUDA_OPERATING_SYSTEM
 from gpudoctor.queries.left_over import left_over
+from gpudoctor.queries.wanted import left_off
 from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import cmd, filtered, query
 from gpudoctor.tasks.placeholders import REST
@@ -85,7 +86,8 @@ def cuda_error(facts: Facts) -> Problem | None:
     usual = f"Usual causes of this error: {found.causes}." if found and found.causes else None
     name = known_or(cuda.name, None) or (found.name if found else "unknown")
     text = known_or(cuda.text, None) or (found.meaning if found else "")
-    return Problem(f"cuInit returns {code} ({name}: {text}).", _evidence(facts), usual)
+    message = f"cuInit returns {code} ({name}: {text})."
+    return Problem(message, _evidence(facts), usual, severity=Severity.WARNING if left_off(facts) else None)
 
 
 def _evidence(facts: Facts) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from gpudoctor.queries.cause_groups import NOT_LOADED, SURROUNDINGS
 from gpudoctor.queries.driver import module_version, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.queries.module_refusals import DRIVER_BTF, KERNEL_BTF, MODULES_MISSING, refusal, unprovided
+from gpudoctor.queries.wanted import left_off
 from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import as_root, filtered, query
 
@@ -93,4 +94,5 @@ def not_loaded(facts: Facts) -> Problem | None:
         )
     where = "on the host" if in_container(facts) else f"(module {version} is installed on disk)" if version else ""
     cause = _SYMBOLS if missing else None
-    return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + f".{reason}", failed, cause)
+    message = f"The kernel module nvidia is not loaded {where}".rstrip() + f".{reason}"
+    return Problem(message, failed, cause, severity=Severity.WARNING if left_off(facts) else None)

@@ -6,6 +6,7 @@ from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.left_over import left_over
+from gpudoctor.queries.wanted import left_off
 from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
 
@@ -37,4 +38,5 @@ def nvml_error(facts: Facts) -> Problem | None:
     found = meaning_of(code)
     usual = f"Usual causes of this code: {found.causes}." if found and found.causes else None
     message = f"NVML reports: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
-    return Problem(message, cause=usual, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)
+    mild = facts.nvidia.cuda.code == 0 or left_off(facts)
+    return Problem(message, cause=usual, severity=Severity.WARNING if mild else None)

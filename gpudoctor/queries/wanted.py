@@ -17,6 +17,13 @@ def cuda_wanted(facts: Facts) -> bool:
     return found or facts.toolkits.nvccs != () or asks_for_nvidia(facts)
 
 
+def left_off(facts: Facts) -> bool:
+    """Whether a laptop's switch keeps the driver away and nothing needs it: what follows is no worse."""
+    kernel = facts.nvidia.kernel
+    switched = kernel.prime == "intel" or isinstance(kernel.switch, str) or kernel.bbswitch == "OFF"
+    return switched and kernel.loaded is None and not cuda_wanted(facts)
+
+
 def chosen(facts: Facts, message: str, evidence: tuple[str, ...] = ()) -> Problem:
     """A problem that the machine's user may have chosen: no error where nothing needs the GPU."""
     if cuda_wanted(facts):

@@ -45,6 +45,11 @@ CHOSEN = {
     "nouveau on a laptop": ("driver.not-installed", NOUVEAU),
     "nouveau on a desktop": ("driver.not-installed", change(NOUVEAU, "host.platform", "bare")),
 }
+FOLLOWS = {
+    "driver.not-loaded": {},
+    "driver.nvml-error": {"nvidia__nvml__code": 9},
+    "driver.cuda-error": {"nvidia__cuda__code": 100},
+}
 WANTED = {
     "a framework": lambda facts: with_framework(framework(), facts),
     "Ollama": lambda facts: change(facts, "ollama.program", "/usr/local/bin/ollama"),
@@ -80,3 +85,25 @@ def test_a_program_needs_it(id_: str, facts: Facts, wanted: Any) -> None:
 )
 def test_what_nobody_chose(id_: str, facts: Facts) -> None:
     assert _severity(id_, facts) == {Severity.ERROR}
+
+
+@pytest.mark.parametrize(("id_", "changes"), FOLLOWS.items())
+@pytest.mark.parametrize("wanted", [False, True])
+def test_what_follows_is_no_worse(id_: str, changes: dict[str, Any], wanted: bool) -> None:
+    facts = having(INTEGRATED, **changes)
+    severity = _severity(id_, WANTED["a framework"](facts) if wanted else facts)
+    assert severity == {Severity.ERROR if wanted else Severity.WARNING}
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({}, Severity.ADVICE),
+        ({"containers__docker_config_runtimes": ("nvidia",)}, Severity.WARNING),
+        ({"host__platform": "bare"}, Severity.WARNING),
+        ({"ollama__program": "/usr/local/bin/ollama"}, Severity.WARNING),
+    ],
+)
+def test_docker_on_a_laptop_need_not_have_the_gpu(changes: dict[str, Any], severity: Severity) -> None:
+    docker = {"containers__docker": "/usr/bin/docker", "containers__docker_runtimes": ("runc",)}
+    assert _severity("container.toolkit-missing", having(**(OFFICE | docker | changes))) == {severity}
