@@ -395,4 +395,22 @@ SAMPLES = [
     Sample("amdgpu-mes", "amdgpu 0000:c6:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE"),
     Sample("amdgpu-gtt", "[drm] GTT size has been set as 137438953472 but TTM size has been set as 67069845504, this is unusual"),
     Sample("iommu-pt-missing", 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!'),
+    Sample("vfio-framebuffer", "[  602.935] vfio-pci 0000:c3:00.0: BAR 0: can't reserve [mem 0x2800000000-0x2fffffffff 64bit pref]"),
+    Sample("vfio-group", "kvm: -device vfio-pci,host=0000:01:00.0: vfio 0000:01:00.0: group 15 is not viable\nPlease ensure all devices within the iommu_group are bound to their vfio bus driver."),
+    Sample("vfio-no-iommu", "kvm: -device vfio-pci,host=0000:01:00.0: vfio 0000:01:00.0: no iommu_group found: No such file or directory"),
+    Sample("vfio-no-iommu", "unsupported configuration: host doesn't support passthrough of host PCI devices"),
+    Sample("vfio-memlock", "qemu-system-x86_64: VFIO_MAP_DMA failed: Cannot allocate memory"),
+    Sample("vfio-memlock", "[   91.1] vfio_pin_pages_remote: RLIMIT_MEMLOCK (67108864) exceeded"),
+    Sample("vfio-flr", "[  498.270899] vfio-pci 0000:01:00.0: not ready 1023ms after FLR; waiting"),
+    Sample("vfio-busy", 'level=error msg="error writing to bind file: write /sys/bus/pci/drivers/vfio-pci/bind: device or resource busy, requeuing"'),
+    Sample("build-source", "././common/inc/nv-linux.h:1730:10: fatal error: linux/of_gpio.h: No such file or directory"),
+    Sample(
+        "nix-nvidia-build",
+        "error: Cannot build '/nix/store/7955aksink6ppkp73skcdfcimw2lq4y0-nvidia-open-595.45.04-7.1.drv'.\n"
+        "       > ././common/inc/nv-linux.h:1730:10: fatal error: linux/of_gpio.h: No such file or directory",
+        {"build-source": "also"},
+    ),
+    Sample("gke-no-driver", "GPU driver auto installation is disabled.\nWaiting for GPU driver libraries to be available."),
+    Sample("validator-inforom", 'level=info msg="No pre-installed driver detected on the host: exit status 14"'),
+    Sample("rm-init", "[   38.2] NVRM: RmInitAdapter: osInitNvMapping failed, bailing out of RmInitAdapter"),
 ]  # fmt: skip
