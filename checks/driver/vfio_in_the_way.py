@@ -1,18 +1,69 @@
 """vfio-pci is bound to the GPU for a virtual machine."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Facts, PciDevice
+from gpudoctor.facts import Facts, LogEvent, PciDevice
 from gpudoctor.fixes import module, system
+from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, in_container, nvidia_host
-from gpudoctor.tasks import Edit, Task, as_root, cmd, query
+from gpudoctor.tasks import Edit, Shell, Task, as_root, cmd, query
 from gpudoctor.tasks.placeholders import FILE
+
+_HELD = (
+    "The firmware draws the boot screen into this card's memory, and the kernel keeps a framebuffer there (efifb, "
+    "simplefb, simpledrm). vfio-pci cannot reserve the window, so the virtual machine gets a GPU that does not work."
+)
+_STUCK = (
+    "The host resets a GPU between two runs of a virtual machine. This one did not come back from a reset of its "
+    "function (FLR), which Blackwell's GPUs do not survive; a reset of the bus they do."
+)
+_RELEASE = (
+    "cd /sys/bus/platform/drivers; for n in efi-framebuffer simple-framebuffer; do "
+    "[ ! -e $n/$n.0 ] || echo $n.0 > $n/unbind; done"
+)
+_LENT = {
+    "vfio-window-held": ("the host's boot framebuffer holds its memory, so no virtual machine can use it", _HELD),
+    "vfio-not-ready": ("it did not come back from its last reset, so no virtual machine can use it", _STUCK),
+}
+
+
+def _of_guest(facts: Facts) -> LogEvent | None:
+    """The last reason in the log why a virtual machine cannot use a GPU that is reserved for one."""
+    bound = [card.address for card in owned_by(facts, *LENDERS)]
+    return next((e for e in reversed(events(facts, *_LENT)) if e.gpu in bound), None)
+
+
+def _for_guest(facts: Facts, event: LogEvent) -> tuple[Fix, ...]:
+    device = f"/sys/bus/pci/devices/{present(event.gpu)}"
+    if event.kind == "vfio-not-ready":
+        verify = query("cat", f"{device}/power_state")
+        bus = Fix(
+            "Then, before a virtual machine starts: let the kernel reset the bus instead of the function. It holds "
+            "until the next boot.",
+            (query("cat", f"{device}/reset_method"), Edit(f"{device}/reset_method", text="bus\n", root=True)),
+            root=True,
+            verify=query("cat", f"{device}/reset_method"),
+        )
+        message = "Shut down the virtual machines, and power this host off and on: a reboot may not reset the card."
+        return (power_cycle(facts, message, verify), bus)
+    message = "Let the kernel make no framebuffer at boot; the host's screen stays dark until a driver starts it."
+    now = Fix(
+        "Until the next boot: take the framebuffer from the GPU, and start the virtual machine again.",
+        (Shell(f"sh -c '{_RELEASE}'", root=True),),
+        root=True,
+        verify=query("grep", "-E", "BOOTFB|efifb|simple", "/proc/iomem", root=True),
+    )
+    return (now, kernel_parameter(facts, message, "initcall_blacklist=sysfb_init"))
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    guest = _of_guest(facts)
+    if guest is not None and not in_container(facts):
+        return _for_guest(facts, guest)
     bound = owned_by(facts, *LENDERS)
     tasks: list[Task] = []
     for card in bound[:2]:
@@ -55,7 +106,11 @@ def _for_good(facts: Facts, bound: tuple[PciDevice, ...]) -> Fix:
     cause="A PCI device has one driver at a time. vfio-pci reserves the GPU for a virtual machine (passthrough), so "
     "this host's programs cannot use it. This is often intended.",
     fixes=_fixes,
-    references=("https://docs.kernel.org/driver-api/vfio.html",),
+    references=(
+        "https://docs.kernel.org/driver-api/vfio.html",
+        "https://github.com/siderolabs/talos/issues/14356",
+        "https://github.com/tinygrad/tinygrad/pull/18199",
+    ),
     targets=nvidia_host,
     caused_by=DEAD,
     affects=("everything",),
@@ -70,5 +125,10 @@ def vfio_in_the_way(facts: Facts) -> Problem | None:
     rest = len(cards_of(facts, "nvidia")) > len(bound) or any_works(facts) or computes_elsewhere(facts)
     cards = " and ".join(card_name(card) for card in bound[:4])
     driver = present(bound[0].driver)
+    guest = _of_guest(facts)
+    if guest is not None:
+        what, cause = _LENT[guest.kind]
+        message = f"The GPU at {present(guest.gpu)} is bound to {driver} for a virtual machine, and {what}."
+        return Problem(message, texts((guest,)), cause)
     message = f"{cards} is bound to {driver} for a virtual machine, so NVIDIA's driver cannot claim it on this host."
     return Problem(message, texts(events(facts, "already-bound")), severity=Severity.ADVICE if rest else None)

@@ -70,6 +70,10 @@ LINES = [
      RecognizedLine("gsp-refused", text="[NV_ERR_INVALID_ARGUMENT] (0x0000001F) returned from kgspWaitForRmInitDone(pGpu, pKernelGsp) @ kernel_gsp_gh100.c:1107")),
     ("NVRM: GPU 0000:01:00.0: PreserveVideoMemoryAllocations module parameter is set. System Power Management attempted without driver procfs suspend interface. Please refer to the 'Configuring Power Management Support' section in the driver README.",
      RecognizedLine("suspend-refused", gpu="0000:01:00.0", text="PreserveVideoMemoryAllocations module parameter is set. System Power Management attempted without driver procfs suspend interface. Please refer to the 'Configuring Power Management Support' section in the driver README.")),
+    ("vfio-pci 0000:c3:00.0: BAR 0: can't reserve [mem 0x2800000000-0x2fffffffff 64bit pref]",
+     RecognizedLine("vfio-window-held", gpu="0000:c3:00.0", text="BAR 0: can't reserve [mem 0x2800000000-0x2fffffffff 64bit pref]")),
+    ("vfio-pci 0000:01:00.0: not ready 65535ms after FLR; giving up",
+     RecognizedLine("vfio-not-ready", gpu="0000:01:00.0", text="not ready 65535ms after FLR; giving up")),
     ("nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible",
      RecognizedLine("wake-failed", gpu="0000:01:00.0", driver="nvidia", text="Unable to change power state from D3cold to D0, device inaccessible")),
     ("nvidia 0000:01:00.0: can't change power state from D3cold to D0 (config space inaccessible)",
@@ -246,6 +250,8 @@ LINES = [
 ]  # fmt: skip
 
 QUIET = [
+    "nvidia 0000:01:00.0: BAR 1: can't reserve [mem 0xe0000000-0xefffffff 64bit pref]",
+    "vfio-pci 0000:01:00.0: not ready 1023ms after FLR; waiting",
     "",
     "usb 1-1: new high-speed USB device number 4 using xhci_hcd",
     "nvidia: loading out-of-tree module taints kernel.",
