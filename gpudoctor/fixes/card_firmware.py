@@ -63,7 +63,15 @@ def more_room(facts: Facts, verify: Task) -> tuple[Fix, ...]:
         "In the firmware setup (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without CSM, "
         "and update the BIOS; then reboot."
     )
-    return (Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=verify), realloc)
+    firmware = Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=verify)
+    if not any(device.authorized is True for device in known_or(facts.host.thunderbolt, ())):
+        return (firmware, realloc)
+    # Documentation/admin-guide/kernel-parameters.txt (pci=); https://github.com/system76/firmware-open/issues/66
+    message = (
+        "If the GPU is in an enclosure on Thunderbolt or USB4: reserve room for its windows on the ports of that bus, "
+        "which firmware leaves too small. A newer firmware (BIOS) may do the same."
+    )
+    return (kernel_parameter(facts, message, "pci=realloc,hpmmioprefsize=16G", look), firmware)
 
 
 def _of_hypervisor(virtual: str, verify: Task) -> Fix:
