@@ -190,7 +190,7 @@ TARGETS = {
 # fmt: off
 # The function of the targets on which a check passes where one of the rest is missing; empty: it has none.
 ONLY_WITH = {
-    "container.cdi-file-missing": ("", "queries.containers:engine_host", "containers.cdi_gone"),
+    "container.cdi-file-missing": ("", "queries.containers:own_engine_host", "containers.cdi_gone"),
     "container.cdi-generation-crashes": ("queries.containers:container_host", "containers.cdi_service"),
     "container.cdi-incomplete": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.cdi-missing": ("", "queries.containers:engine_host", "containers.podman containers.runtime_mode=cdi containers.cdi_service"),

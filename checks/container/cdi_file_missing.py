@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.container_host import CdiGone
 from gpudoctor.fixes import cdi
 from gpudoctor.queries.cards import may_serve
-from gpudoctor.queries.containers import engine_host, in_effect, takes_cdi
+from gpudoctor.queries.containers import in_effect, own_engine_host, takes_cdi
 from gpudoctor.tasks import Tasks, as_root, query
 
 _SHOWN = 4
@@ -22,7 +22,7 @@ _MAKERS: tuple[tuple[str, Tasks], ...] = (
 
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     if facts.containers.cdi_gone:
-        yield from engine_host(facts)
+        yield from own_engine_host(facts)
 
 
 def _read(facts: Facts) -> list[CdiGone]:
@@ -53,10 +53,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=(
         "https://github.com/NVIDIA/nvidia-settings/issues/124",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/885",
+        "https://github.com/microsoft/WSL/issues/11589",
         "https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md",
     ),
     targets=_hosts,
-    only_with=("queries.containers:engine_host", "containers.cdi_gone"),
+    only_with=("queries.containers:own_engine_host", "containers.cdi_gone"),
     caused_by=(
         "driver.*",
         "device.*",

@@ -48,6 +48,13 @@ def engine_host(facts: Facts) -> Subjects:
         yield MACHINE, facts
 
 
+def own_engine_host(facts: Facts) -> Subjects:
+    """The same, and a WSL distribution with Podman, which is its own there: Docker is mostly Docker Desktop's."""
+    if on_wsl(facts) and not in_container(facts) and isinstance(facts.containers.podman, str):
+        yield MACHINE, facts
+    yield from engine_host(facts)
+
+
 def docker_host(facts: Facts) -> Subjects:
     """The machine with NVIDIA's GPU and Docker that is no container; Docker Desktop has its own toolkit."""
     docker = facts.containers.docker

@@ -150,6 +150,10 @@ def gone(*paths: str, file: str = VAR, **changes: Any) -> Facts:
         (gone(), SKIPPED),
         (change(gone("/dev/dri/card1"), "host.container", "docker"), SKIPPED),
         (change(gone("/dev/dri/card1"), "host.wsl", 2), SKIPPED),
+        # Podman of a WSL distribution, after an update of the Windows driver
+        (change(gone("/usr/lib/wsl/drivers/nv/libcuda.so.1.1", podman="/usr/bin/podman"), "host.wsl", 2),
+         [("problem", f"{VAR} passes /usr/lib/wsl/drivers/nv/libcuda.so.1.1 into containers, but this host does not "
+           "have it.")]),
     ],
 )  # fmt: skip
 def test_cdi_file_missing(facts: Facts, verdict: list[tuple[str, str]]) -> None:
