@@ -7,7 +7,14 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.containers import gpu_nodes, needed_nodes
-from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, found_through, loaded_libcuda
+from gpudoctor.queries.driver import (
+    CUDA_MISMATCH,
+    CUDA_NO_DEVICE,
+    OFF_PATH,
+    found_through,
+    libraries_beside,
+    loaded_libcuda,
+)
 from gpudoctor.targets import gpus_of, in_container, nvidia_machine
 
 
@@ -68,7 +75,7 @@ def compat_mismatch(facts: Facts) -> Problem | None:
     if code not in (CUDA_MISMATCH, CUDA_NO_DEVICE):
         return None
     found, module = loaded_libcuda(facts), known(facts.nvidia.kernel.loaded)
-    if found is None or module is None or found.version in (module, None):
+    if found is None or module is None or found.version in (module, None) or libraries_beside(facts):
         return None
     if code == CUDA_NO_DEVICE and not _overlooks(facts, found, module):
         return None

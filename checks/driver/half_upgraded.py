@@ -5,7 +5,14 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import kernel_packages, module
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import disk_version, first_module, library_version, of_booted_system, own_kernel
+from gpudoctor.queries.driver import (
+    disk_version,
+    first_module,
+    libraries_beside,
+    library_version,
+    of_booted_system,
+    own_kernel,
+)
 from gpudoctor.queries.history import driver_lines
 from gpudoctor.queries.kernel_log import events, texts
 
@@ -71,7 +78,7 @@ def half_upgraded(facts: Facts) -> Problem | None:
     if loaded is None or user is None or loaded == user:
         return None
     disk = known(disk_version(facts))
-    if disk is None or disk == user or of_booted_system(facts):
+    if disk is None or disk == user or of_booted_system(facts) or libraries_beside(facts):
         return None
     same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
     message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."

@@ -3,16 +3,20 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes import module, system
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import OFF_PATH, not_wsl
+from gpudoctor.queries.driver import OFF_PATH, libraries_beside, not_wsl
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Tasks, as_root, filtered, query
+from gpudoctor.tasks import Tasks, as_root, cmd, filtered, query
+from gpudoctor.tasks.placeholders import CLUSTER, GROUP, NODE_GROUP
 
 _PLACES = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    beside = libraries_beside(facts)
+    if beside is not None and not in_container(facts):
+        return _keep_the_modules(facts, *beside)
     if in_container(facts):
         message = (
             "Remove the driver's libraries (libcuda, libnvidia-*) from the image; the NVIDIA Container Toolkit mounts "
@@ -26,6 +30,37 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     found: Tasks = (filtered(query("ldconfig", "-p"), query("grep", "-E", "libcuda|libnvidia-ml")), *_reinstall(facts))
     message = "Remove the leftover libraries of the other version, reinstall the driver's packages, and reboot."
     return (Fix(message, found, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+
+
+def _keep_the_modules(facts: Facts, found: DriverLibrary, own: DriverLibrary) -> tuple[Fix, ...]:
+    user, folder = present(found.version), found.real.rpartition("/")[0]
+    away = f"/var/backups/nvidia-{user}"
+    aside = Fix(
+        f"Move the libraries of {user}, which no package owns, out of the loader's way; ldconfig then links those of "
+        f"{present(own.version)} again. Find what installs {user}: it does so again.",
+        (
+            as_root("mkdir", "-p", away),
+            as_root("find", folder, "-maxdepth", 1, "-name", f"lib*.so.{user}", "-exec", "mv", "-t", away, "{}", "+"),
+            as_root("ldconfig"),
+        ),
+        "change-environment",
+        root=True,
+        undo=(as_root("find", away, "-name", "lib*", "-exec", "mv", "-t", folder, "{}", "+"), as_root("ldconfig")),
+        verify=query("nvidia-smi"),
+    )
+    if facts.cloud.provider != "azure" or facts.cluster.kubelet is not True:
+        return (aside,)
+    upgrade = ("aks", "nodepool", "upgrade", "--node-image-only", "--resource-group", GROUP)
+    image = Fix(
+        "A node of AKS: upgrade the image of its node pool; nodes of the same image come up with the same mixture "
+        "(Azure/AKS#5875).",
+        (cmd("az", *upgrade, "--cluster-name", CLUSTER, "--name", NODE_GROUP),),
+        "reinstall-package",
+        needs="other nodes",
+        verify=query("nvidia-smi"),
+        place="outside",
+    )
+    return (aside, image)
 
 
 def _reinstall(facts: Facts) -> Tasks:
@@ -60,6 +95,13 @@ def mixed_installation(facts: Facts) -> Problem | None:
     if cuda is None or nvml is None or not _system(cuda) or not _system(nvml):
         return None
     first, second = known_or(cuda.version, None), known_or(nvml.version, None)
+    beside = libraries_beside(facts)
+    if beside is not None:
+        message = (
+            f"The driver's libraries are there in two releases: programs load {present(first)} ({cuda.real}), and the "
+            f"loaded module is {present(beside[1].version)}, like {beside[1].real}."
+        )
+        return Problem(message, _lines(facts))
     if first is None or second is None or first == second:
         return None
     return Problem(f"libcuda is {first} ({cuda.real}), libnvidia-ml is {second} ({nvml.real}).", _lines(facts))

@@ -48,6 +48,27 @@ def disk_version(facts: Facts) -> Maybe[str | None]:
     return found[0].version if found else None
 
 
+def libraries_beside(facts: Facts) -> tuple[DriverLibrary, DriverLibrary] | None:
+    """The libcuda that programs load, and the module's own next to it, where both are files of no package.
+
+    The driver's libraries are of one release, libnvidia-ml as well, so it is no compatibility package. ldconfig links
+    the newest release. Azure/AKS#5869: two installers of a node's image, one after the other.
+    """
+    packages, copies, nvml = facts.nvidia.kernel.packages, facts.nvidia.cuda.libraries, facts.nvidia.nvml.libraries
+    if isinstance(packages, Unknown) or isinstance(copies, Unknown) or isinstance(nvml, Unknown):
+        return None
+    module, user, found = facts.nvidia.kernel.loaded, library_version(facts), loaded_libcuda(facts)
+    if not isinstance(module, str) or user in (None, module) or found is None or found.version != user:
+        return None
+    if disk_version(facts) != module:
+        return None  # a reboot may load the libraries' module
+    folder = found.real.rpartition("/")[0]
+    own = next((c for c in copies if c.version == module and c.real.rpartition("/")[0] == folder), None)
+    if own is None or any(str(user) in version for _name, version, _state in packages):
+        return None
+    return found, own
+
+
 def of_booted_system(facts: Facts) -> bool:
     """Whether the module on disk is the booted system's, which NixOS keeps there until the next boot.
 

@@ -1,0 +1,59 @@
+"""The driver's libraries in two releases next to each other, of which no package is the owner."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.check_engine import judge
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
+from gpudoctor.queries.driver import OFF_PATH
+from gpudoctor.root_causes import findings
+from tests.builders import library
+from tests.checks.nvidia_machines import having, versions
+
+MODULE, USER = "570.211.01", "580.159.04"
+OWN = library("libcuda.so.1", MODULE, path=f"/usr/lib/x86_64-linux-gnu/libcuda.so.{MODULE}", found_by=OFF_PATH)
+ELSEWHERE = library("libcuda.so.1", MODULE, real=f"/opt/old/libcuda.so.{MODULE}", found_by=OFF_PATH)
+
+
+def _node(*copies: Any, disk: str = MODULE, packages: Any = (), **changes: Any) -> Facts:
+    libraries = (library("libcuda.so.1", USER), *copies)
+    facts = versions(MODULE, disk, USER)
+    return having(facts, nvidia__cuda__libraries=libraries, nvidia__kernel__packages=packages, **changes)
+
+
+def _roots(facts: Facts) -> list[str]:
+    found, _ = findings(judge(facts, catalogue.load(catalogue.select(catalogue.ids(), ("driver",), ()))))
+    return [one.root.check.id for one in found]
+
+
+@pytest.mark.parametrize(
+    ("facts", "root"),
+    [
+        (_node(OWN), "driver.mixed-installation"),
+        (_node(), "driver.half-upgraded"),
+        (_node(OWN, packages=(("libnvidia-compute-580", f"{USER}-0ubuntu1", "ii"),)), "driver.compat-mismatch"),
+        (_node(OWN, packages=Unknown("dpkg-query did not end in time")), "driver.compat-mismatch"),
+        (_node(ELSEWHERE), "driver.compat-mismatch"),
+        (_node(disk=USER), "driver.library-mismatch"),
+    ],
+)
+def test_whose_libraries_are_too_many(facts: Facts, root: str) -> None:
+    assert _roots(facts)[0] == root
+
+
+def test_the_modules_libraries_stay() -> None:
+    (check,) = catalogue.load(["driver.mixed-installation"])
+    assert _roots(_node(OWN)) == ["driver.mixed-installation"]
+    (aside,) = check.fixes_for(_node(OWN))
+    assert aside.commands == (
+        f"sudo mkdir -p /var/backups/nvidia-{USER}",
+        f"sudo find /usr/lib/x86_64-linux-gnu -maxdepth 1 -name 'lib*.so.{USER}' -exec mv -t "
+        f"/var/backups/nvidia-{USER} '{{}}' +",
+        "sudo ldconfig",
+    )
+    _, image = check.fixes_for(_node(OWN, cloud__provider="azure", cluster__kubelet=True))
+    assert "az aks nodepool upgrade --node-image-only" in image.commands[0]
+    assert image.place == "outside"
