@@ -413,4 +413,6 @@ SAMPLES = [
     Sample("gke-no-driver", "GPU driver auto installation is disabled.\nWaiting for GPU driver libraries to be available."),
     Sample("validator-inforom", 'level=info msg="No pre-installed driver detected on the host: exit status 14"'),
     Sample("rm-init", "[   38.2] NVRM: RmInitAdapter: osInitNvMapping failed, bailing out of RmInitAdapter"),
+    Sample("incus-hook", "lxc ai 20250817083514.940 ERROR    conf - ../src/lxc/conf.c:lxc_setup:3948 - Failed to run mount hooks"),
+    Sample("smi-crashes", "bash: line 1:   494 Segmentation fault      (core dumped) nvidia-smi"),
 ]  # fmt: skip
