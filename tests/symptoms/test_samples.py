@@ -37,6 +37,7 @@ def test_a_log_says_the_same_with_prefixes_colours_and_other_ends_of_lines(sampl
         "killed",
         "smi-missing",
         "podman-no-smi",
+        "smi-crashes",
     }
 
 
