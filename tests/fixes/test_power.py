@@ -1,15 +1,15 @@
-"""Who can cut a GPU's power: the machine's owner, the hypervisor's, or the cloud."""
+"""What the machine around a card does for it: who cuts its power, and which ports give it room."""
 
 import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import run
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Thunderbolt
 from gpudoctor.fixes.power import look_at_card, power_cycle
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import change, nvidia_host
 from tests.checks.device.test_log import SILENT, started
-from tests.checks.nvidia_machines import event, logged, xid
+from tests.checks.nvidia_machines import event, logged, unloaded, xid
 
 METAL = "Shut down and disconnect the power."
 
@@ -67,3 +67,10 @@ def test_a_guest_is_not_sent_to_its_plug(id_: str, facts: Facts, virtual: str | 
     (verdict,) = run(check, change(facts, "host.virtual", virtual))
     messages = " ".join(fix.message for fix in verdict.fixes)
     assert ("the power" in messages.replace("the GPU's power", "")) is told
+
+
+@pytest.mark.parametrize(("authorized", "first"), [(True, "hpmmioprefsize=16G"), (False, "Above 4G Decoding")])
+def test_an_enclosures_port_needs_room(authorized: bool, first: str) -> None:
+    box = Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=authorized)
+    one = catalogue.load(["device.bar-unassigned"])[0]
+    assert first in one.fixes_for(unloaded(pci__0__bar1=0, host__thunderbolt=(box,)))[0].message

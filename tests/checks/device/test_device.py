@@ -5,7 +5,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import judge, run
-from gpudoctor.facts import Facts, GpuProcess, Thunderbolt
+from gpudoctor.facts import Facts, GpuProcess
 from gpudoctor.root_causes import findings
 from tests.builders import ask, gpu, nvidia_host, plain_host
 from tests.checks.amd_machines import amd_host
@@ -351,13 +351,6 @@ def test_the_hypervisor_decides_how_a_window_is_given() -> None:
     vmware = unloaded(pci__0__bar1=0, host__virtual="vmware")
     assert 'pciPassthru.use64bitMMIO = "TRUE"' in one.fixes_for(vmware)[0].commands
     assert "Above 4G Decoding" in one.fixes_for(unloaded(pci__0__bar1=0))[0].message
-
-
-@pytest.mark.parametrize(("authorized", "first"), [(True, "hpmmioprefsize=16G"), (False, "Above 4G Decoding")])
-def test_an_enclosures_port_needs_room(authorized: bool, first: str) -> None:
-    box = Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=authorized)
-    one = catalogue.load(["device.bar-unassigned"])[0]
-    assert first in one.fixes_for(unloaded(pci__0__bar1=0, host__thunderbolt=(box,)))[0].message
 
 
 def test_the_tool_that_switched_the_gpu_off_gives_it_back() -> None:
