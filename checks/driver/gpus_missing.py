@@ -3,10 +3,12 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.fixes.cloud import MOVES, another_host
+from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, UNFIT
 from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, gpus_of, in_container
 from gpudoctor.tasks import Edit, Task, filtered, query
@@ -53,9 +55,9 @@ def _refused(facts: Facts) -> list[PciDevice]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not _refused(facts):
         return (*_bind(facts), _AGAIN)
-    if facts.cloud.provider in MOVES:
-        return (another_host(facts),)
-    return (_AGAIN, _REPLACE)
+    if hypervisor(facts) and not in_container(facts):
+        return (power_cycle(facts, ""), _REPLACE)
+    return (another_host(facts),) if facts.cloud.provider in MOVES else (_AGAIN, _REPLACE)
 
 
 def _bind(facts: Facts) -> tuple[Fix, ...]:

@@ -56,3 +56,7 @@ def test_a_card_that_a_virtual_machine_left_is_bound_again() -> None:
     assert found.fixes[0].commands[-1] == "echo 0000:03:00.0 | sudo tee /sys/bus/pci/drivers_probe"
     (refused,) = run(gpus_missing, logged(event("nvrm-gpu-named", gpu="0000:03:00.0"), facts=REFUSED))
     assert not any("drivers_probe" in command for fix in refused.fixes for command in fix.commands)
+    (guest,) = run(
+        gpus_missing, having(logged(event("nvrm-gpu-named", gpu="0000:03:00.0"), facts=REFUSED), host__virtual="kvm")
+    )
+    assert guest.fixes[0].message.startswith("Shut down this virtual machine")
