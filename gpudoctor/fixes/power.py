@@ -13,11 +13,11 @@ SILENT = (
     "Shut down the machine, wait ten seconds and start it again: a reset does not always revive a GPU that stopped "
     "responding. If it still does not start, it is badly seated, lacks a power cable, or is broken."
 )
-# The host resets the device between two runs of a guest, not when the guest reboots: vfio_pci_core_disable,
-# torvalds/linux, drivers/vfio/pci/vfio_pci_core.c; https://github.com/gnif/vendor-reset has why that may not be enough.
+# The host resets the device when a guest lets go of it: vfio_pci_core_disable, torvalds/linux,
+# drivers/vfio/pci/vfio_pci_core.c; https://github.com/gnif/vendor-reset has why that may not be enough.
 _GUEST = (
     "Shut down this virtual machine and start it again from its host (ask who runs it), which resets the GPU; a reboot "
-    "does not. If that is not enough, power-cycle the host: nothing in the virtual machine cuts the GPU's power."
+    "may not be enough. If the GPU stays away, power-cycle the host: nothing in the virtual machine cuts its power."
 )
 
 
