@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.power import power_cycle
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.maybe import known
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.kernel_log import events, texts

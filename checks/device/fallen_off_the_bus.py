@@ -3,8 +3,8 @@
 import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.fixes.limits import lower
-from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.gpus import hypervisor

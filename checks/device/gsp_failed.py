@@ -3,9 +3,9 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import set_option
-from gpudoctor.fixes.power import power_cycle
 from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure

@@ -1,8 +1,7 @@
 """The board's own storage, the InfoROM, is corrupted."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.card_firmware import ask_vendor
-from gpudoctor.fixes.power import power_cycle
+from gpudoctor.fixes.card_firmware import ask_vendor, power_cycle
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import texts, xids
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus

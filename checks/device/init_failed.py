@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
-from gpudoctor.fixes.power import look_at_card, power_cycle
+from gpudoctor.fixes.card_firmware import look_at_card, power_cycle
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.cause_groups import UNFIT

@@ -7,7 +7,7 @@ from gpudoctor.maybe import known
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.queries.left_over import left_over
+from gpudoctor.queries.wanted import left_over
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import Edit, filtered, query
 

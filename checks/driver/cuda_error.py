@@ -6,8 +6,7 @@ from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_NO_DEVICE, CUDA_OPERATING_SYSTEM
-from gpudoctor.queries.left_over import left_over
-from gpudoctor.queries.wanted import left_off
+from gpudoctor.queries.wanted import left_off, left_over
 from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import cmd, filtered, query
 from gpudoctor.tasks.placeholders import REST

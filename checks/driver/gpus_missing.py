@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.fixes.cloud import MOVES, another_host
-from gpudoctor.fixes.power import power_cycle
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, UNFIT

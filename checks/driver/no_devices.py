@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module
-from gpudoctor.fixes.power import power_cycle
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.maybe import known
 from gpudoctor.queries.cards import owned_by
 from gpudoctor.queries.cause_groups import DEAD, NODES, OTHER_DRIVERS, SURROUNDINGS, UNFIT, VERSIONS

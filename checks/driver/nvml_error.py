@@ -5,8 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
-from gpudoctor.queries.left_over import left_over
-from gpudoctor.queries.wanted import left_off
+from gpudoctor.queries.wanted import left_off, left_over
 from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
 

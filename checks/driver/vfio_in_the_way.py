@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent, PciDevice
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.boot import kernel_parameter
-from gpudoctor.fixes.power import power_cycle
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import LENDERS, any_works, card_name, computes_elsewhere, owned_by
 from gpudoctor.queries.cause_groups import DEAD

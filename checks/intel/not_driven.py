@@ -4,8 +4,8 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import card_firmware, kernel_packages, system
 from gpudoctor.fixes.boot import without_parameters
+from gpudoctor.fixes.card_firmware import SILENT, power_cycle
 from gpudoctor.fixes.intel import KERNELS
-from gpudoctor.fixes.power import SILENT, power_cycle
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import amd, card_firmware, kernel_packages
-from gpudoctor.fixes.power import SILENT, power_cycle
+from gpudoctor.fixes.card_firmware import SILENT, power_cycle
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import amd
-from gpudoctor.fixes.power import power_cycle
+from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import filtered, query

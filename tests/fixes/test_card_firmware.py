@@ -5,7 +5,7 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import run
 from gpudoctor.facts import Facts, Thunderbolt
-from gpudoctor.fixes.power import look_at_card, power_cycle
+from gpudoctor.fixes.card_firmware import look_at_card, power_cycle
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import change, nvidia_host
 from tests.checks.device.test_log import SILENT, started
