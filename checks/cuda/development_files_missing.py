@@ -12,14 +12,14 @@ from gpudoctor.knowledge.toolkits import DevelopmentPart, toolkits
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import compiling, numbers, packages_of
+from gpudoctor.queries.packages import may_compile, numbers, packages_of
 from gpudoctor.targets import ANY_GPU, OnPython, gpus_of, pythons
 from gpudoctor.tasks import query
 
 
 def _found(on: OnPython) -> Iterator[tuple[DevelopmentPart, str, tuple[str, ...]]]:
     """The parts that packages here compile against, each with such a package and the files that are missing."""
-    names, _ = compiling(on.facts, on.python)
+    names = may_compile(on.python)
     for part in toolkits().development:
         user = next((name for name in names if name in part.used_by), None)
         missing = [f for f in known(on.facts.toolkits.home.lacks) if f in (part.header, part.library)] if user else []
