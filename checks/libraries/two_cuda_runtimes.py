@@ -28,11 +28,12 @@ class _Found(msgspec.Struct, frozen=True):
 def _found(on: OnPython) -> _Found | None:
     there, torch = {p.name: p for p in packages_of(on.python)}, one_of(on.python, "torch")
     release = torch.cuda if torch else None
-    if not isinstance(release, str):
+    wanted = major(release) if isinstance(release, str) else None
+    if wanted is None:
         return None
     for row in python_rules().one_runtime:
         one = there.get(row.package)
-        own = next((soname for soname in row.sonames if soname.endswith(f".{major(release)}")), None)
+        own = next((soname for soname in row.sonames if soname.endswith(f".{wanted}")), None)
         if one is None or own is None or not numbers(row.since) <= numbers(one.version) < numbers(row.before):
             continue
         libraries = known(on.facts.toolkits.libraries)

@@ -361,7 +361,9 @@ def test_bitsandbytes_of_pypi_without_rocm() -> None:
     expected = "bitsandbytes 0.48.2 has binaries for CUDA alone, and none for ROCm 6.4 of PyTorch 2.12.0."
     assert one(bitsandbytes_no_binary, facts) == ("problem", expected)
     assert "--upgrade bitsandbytes" in commands(bitsandbytes_no_binary, facts)
-    own = change(facts, "pythons.0.packages", (package("bitsandbytes", "0.48.2", libraries=("libbitsandbytes_cpu.so",)),))
+    own = change(
+        facts, "pythons.0.packages", (package("bitsandbytes", "0.48.2", libraries=("libbitsandbytes_cpu.so",)),)
+    )
     assert one(bitsandbytes_no_binary, own) == ("pass", "")
 
 
