@@ -79,8 +79,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     severity=Severity.ERROR,
     cause="bitsandbytes ships one library per CUDA and ROCm release (libbitsandbytes_cudaNNN.so, "
     "libbitsandbytes_rocmNN.so). Before 0.50 it loads only the one for PyTorch's release, later any of the same major; "
-    "this version has none. PyPI's wheels contain none for ROCm before 0.49. Its error 'compiled without GPU support' is "
-    "misleading.",
+    "this version has none. PyPI's wheels contain none for ROCm before 0.49. Its error 'compiled without GPU support' "
+    "is misleading.",
     fixes=_fixes,
     references=(
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1688",
