@@ -39,7 +39,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     part, _, missing = next(_found(on))
     home = on.facts.toolkits.home
     release, path = known(home.nvcc) or "", present(home.path)
-    proof = query("ls", "-l", f"{path}/include/{part.header}", f"{path}/lib64/{part.library}")
+    files = (f"include/{part.header}", *((f"lib64/{part.library}",) if part.library else ()))
+    proof = query("ls", "-l", *(f"{path}/{file}" for file in files))
     if conda_of(on.python) and path == on.python.prefix:
         message = f"Install the {part.name} headers into the conda environment."
         task = conda_install(on.python, part.conda, f"cuda-version={release}")

@@ -64,6 +64,16 @@ def test_the_wheels_of_a_toolkit_have_no_names_for_the_linker() -> None:
     assert "ln -s" not in installed
 
 
+def test_the_sampler_wants_the_headers_of_curand() -> None:
+    facts = host(("curand_kernel.h",), card={"capability": "8.9"})
+    expected = (
+        "flashinfer-python 0.6.7 compiles kernels with /usr/local/cuda, which lacks curand_kernel.h: sampling, FP4 "
+        "GEMM and Hopper's attention fail to build."
+    )
+    assert one(development_files_missing, facts) == ("problem", expected)
+    assert "apt-get install libcurand-dev-12-8" in commands(development_files_missing, facts)
+
+
 def test_it_is_a_warning() -> None:
     assert severity(development_files_missing, host()) == "warn"  # only some kernels link to it
 
