@@ -276,6 +276,7 @@ ONLY_WITH = {
     "libraries.rocm-shadowed": ("targets:torches", "pythons.frameworks.hip"),
     "libraries.shadowed-by-path": ("targets:pythons", "pythons.frameworks.needs.how=LD_LIBRARY_PATH"),
     "libraries.system-cudnn-mixed": ("targets:pythons", "pythons.frameworks.needs.wheel"),
+    "libraries.two-cuda-runtimes": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=transformer-engine"),
     "libraries.version-not-found": ("targets:pythons", "pythons.extensions pythons.imports pythons.frameworks.live.import_error pythons.frameworks.live.stderr"),
     "libraries.wheel-incomplete": ("targets:pythons", "pythons.packages.cut pythons.packages.missing"),
     "libraries.wheel-missing": ("targets:pythons", "pythons.unmet"),

@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.python import lasting
 from gpudoctor.knowledge.host_compilers import host_compilers
 from gpudoctor.maybe import known, phrase, present
+from gpudoctor.queries.build_toolkit import is_taken
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import as_root, cmd
@@ -59,7 +60,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def c_library_too_new(facts: Facts) -> Problem | None:
     """crt/math_functions.h of the toolkit that builds take, and bits/mathcalls.h; not where conda's compiler is meant.
 
-    For a toolkit that no variable and no PATH names, builds with CMake alone take it: that is advice.
+    Where no variable and no PATH names the toolkit, and no package compiles at run time, builds with CMake alone take
+    it: that is advice.
     """
     home, env = facts.toolkits.home, facts.host.environment
     prefix = env.get("CONDA_PREFIX") or "conda"
@@ -71,9 +73,8 @@ def c_library_too_new(facts: Facts) -> Problem | None:
     if header is None or not header.functions:
         return None
     names = " and ".join(header.functions) if len(header.functions) < 3 else "cospi, sinpi and rsqrt"
-    meant = home.found_by in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
     which = "nvcc" + phrase(" {}", known(home.nvcc)) + phrase(" ({})", home.path)
     message = (
         f"{which} compiles no file here: its {header.path} declares {names} otherwise than this system's glibc does."
     )
-    return Problem(message, severity=None if meant else Severity.ADVICE)
+    return Problem(message, severity=None if is_taken(facts) else Severity.ADVICE)

@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.toolkit import host_compiler
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.maybe import known, phrase, present
+from gpudoctor.queries.build_toolkit import is_taken
 from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import unset
 
@@ -37,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def compiler_too_new(facts: Facts) -> Problem | None:
     """The gcc on PATH is a newer major version than nvcc accepts, and no variable and no gcc next to it is another."""
     home, env = facts.toolkits.home, facts.host.environment
-    if home.found_by not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
+    if not is_taken(facts) or any(env.get(name) for name in _CHOICES):
         return None
     nvcc, own = known(home.nvcc), known(home.own_compiler)
     gcc = re.match(r"gcc ([0-9]{1,9})", own or known(facts.toolkits.cxx_version) or "")

@@ -9,6 +9,7 @@ from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import lasting
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.queries.build_toolkit import is_taken
 from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import query
 
@@ -50,7 +51,7 @@ def host_compiler_missing(facts: Facts) -> Problem | None:
     """An nvcc that builds take, and a gcc without cc1plus; advice where there is no compiler at all."""
     found, env = facts.toolkits, facts.host.environment
     home = found.home
-    if home.found_by not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
+    if not is_taken(facts) or any(env.get(name) for name in _CHOICES):
         return None
     nvcc = known(home.nvcc)
     if nvcc is None or known(home.own_compiler) is not None or home.path == env.get("CONDA_PREFIX"):

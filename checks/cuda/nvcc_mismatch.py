@@ -6,6 +6,7 @@ from gpudoctor.fixes.toolkit import toolkit
 from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.maybe import known, known_or, present
+from gpudoctor.queries.build_toolkit import is_taken_for_extensions
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, release
 from gpudoctor.targets import ANY_GPU, OnFramework, torches
@@ -49,7 +50,7 @@ def nvcc_mismatch(on: OnFramework) -> Problem | None:
     nvcc = known(home.nvcc)
     if nvcc is None or major(nvcc) == major(cuda):
         return None
-    meant = home.found_by in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
+    meant = is_taken_for_extensions(on.facts, on.python)
     message = (
         f"nvcc is {nvcc} ({home.path}, from {home.found_by}), but {on.name} is built for CUDA {cuda}: extensions do "
         "not build."

@@ -5,14 +5,15 @@ from gpudoctor.facts import Framework
 from gpudoctor.fixes.by_message import assumed_cuda
 from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
-from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.knowledge.python_rules import Engine, python_rules
 from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.knowledge.torch import cuda_variant
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import compiling, packages_of, release
+from gpudoctor.queries.packages import compiling, packages_of, release, starting
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
+from gpudoctor.tasks import export, unset
 
 
 def _torch(on: OnPython) -> Framework | None:
@@ -28,9 +29,19 @@ def _cuda(on: OnPython) -> str:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    wanted, (names, always) = _cuda(on), compiling(on.facts, on.python)
+    wanted, (names, _) = _cuda(on), compiling(on.facts, on.python)
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
-    return (*(fix for name in names if not always for fix in _ready(on, name, wanted)), *fixes)
+    if not python_rules().nvcc.ready.keys() >= set(names):  # the others need nvcc all the same
+        return tuple(fixes)
+    without = (_without(row) for row in starting(on.facts, on.python))
+    return (*(fix for name in names for fix in _ready(on, name, wanted)), *without, *fixes)
+
+
+def _without(row: Engine) -> Fix:
+    """Let a program do without what it has compiled."""
+    (name, value) = next(iter(row.off.items()))
+    message = f"Let {row.package} do without what {row.compiles} compiles for it, at the cost of some speed."
+    return Fix(message, (export(name, value),), "change-environment", undo=(unset(name),))
 
 
 def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
@@ -56,6 +67,8 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
         "https://github.com/deepspeedai/DeepSpeed/issues/2772",
         "https://github.com/flashinfer-ai/flashinfer/issues/1781",
         "https://github.com/sgl-project/sglang/issues/13468",
+        "https://github.com/vllm-project/vllm/issues/49497",
+        "https://github.com/smg-project/smg/pull/513",
     ),
     targets=pythons,
     only_with=(ANY_GPU,),
@@ -74,8 +87,13 @@ def nvcc_missing(on: OnPython) -> Problem | None:
     if known(home.nvcc) is not None or any(c.name.startswith("cuda-nvcc") for c in conda_of(on.python)):
         return None
     where = f"{home.path} has no bin/nvcc" if home.path else "there is no nvcc, and CUDA_HOME is not set"
-    what = "and compiles CUDA code" if always else "and compiles CUDA code that it does not find prebuilt"
     versions = {p.name: p.version for p in packages_of(on.python)}
     listed = " and ".join(f"{n} {versions[n]}" for n in names)
-    message = f"{listed} is installed {what}, but the CUDA compiler is missing: {where}."
+    what = "is installed and compiles CUDA code" if len(names) == 1 else "are installed and compile CUDA code"
+    started = [row for row in starting(on.facts, on.python) if row.compiles in names]
+    if started:
+        what += f", for {started[0].package} {versions[started[0].package]} at its start"
+    elif not always:
+        what += " that it does not find prebuilt"
+    message = f"{listed} {what}, but the CUDA compiler is missing: {where}."
     return Problem(message, severity=None if always else Severity.ADVICE)

@@ -7,13 +7,11 @@ from gpudoctor.fixes.toolkit import build_with, devel_image, new_toolkit
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.maybe import known, known_or, phrase, present
+from gpudoctor.queries.build_toolkit import is_taken
 from gpudoctor.queries.capability import gpu_words, sm
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import nvidia_hardware
-
-# Where somebody chose this toolkit; the fallback /usr/local/cuda may serve nothing.
-CHOSEN = ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
 
 
 def _release(text: str) -> tuple[int, ...]:
@@ -77,7 +75,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def nvcc_without_gpu(facts: Facts) -> Problem | None:
     """The chosen nvcc is too old or too new for a visible GPU; advice where it compiles for another."""
     home = facts.toolkits.home
-    gpu = _unfit(facts) if home.found_by in CHOSEN else None
+    gpu = _unfit(facts) if is_taken(facts) else None
     if gpu is None:
         return None
     own = present(gpu.capability)

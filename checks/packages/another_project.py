@@ -1,17 +1,15 @@
 """A package of PyPI that only has the name of a GPU package (apex, nunchaku, clip, whisper)."""
 
-import msgspec
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
-from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.fixes.other_projects import meant
+from gpudoctor.fixes.python import lasting, uninstall
 from gpudoctor.knowledge.requests import OtherProject, other_project
 from gpudoctor.knowledge.wanted import wanted
-from gpudoctor.maybe import known, text_of
+from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.queries.packages import packages_of
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks.placeholders import RELEASE
 
 
 def _found(on: OnPython) -> tuple[OtherProject, Package] | None:
@@ -30,18 +28,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, owner = found
-    torch, python = one_of(on.python, "torch"), text_of(on.python.version).split(".")[:2]
-    words = {
-        "torch": ".".join(release(text_of(torch.version)).split(".")[:2]) if torch else "",
-        "tag": f"cp{''.join(python)}",
-        "arch": text_of(on.facts.host.architecture),
-    }
-    tasks = [uninstall(on.python, owner.name)]
-    if row.install and all(words.values()):
-        blanks = (RELEASE,) if RELEASE.name in row.install else ()
-        tasks.append(msgspec.structs.replace(install(on.python, row.install.format(**words)), placeholders=blanks))
-    message = f"Uninstall it. {row.instead.format(**words)}{lasting(on.facts)}"
-    return (Fix(message, tuple(tasks), "reinstall-package"),)
+    where, command = meant(on, row)
+    tasks = (uninstall(on.python, owner.name), *((command,) if command else ()))
+    return (Fix(f"Uninstall it. {where}{lasting(on.facts)}", tasks, "reinstall-package"),)
 
 
 @check(

@@ -79,12 +79,14 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     severity=Severity.ERROR,
     cause="bitsandbytes ships one library per CUDA and ROCm release (libbitsandbytes_cudaNNN.so, "
     "libbitsandbytes_rocmNN.so). Before 0.50 it loads only the one for PyTorch's release, later any of the same major; "
-    "this version has none. Its error 'compiled without GPU support' is misleading.",
+    "this version has none. PyPI's wheels contain none for ROCm before 0.49. Its error 'compiled without GPU support' "
+    "is misleading.",
     fixes=_fixes,
     references=(
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1688",
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1848",
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/2014",
+        "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1955",
         "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1980",
         "https://huggingface.co/docs/bitsandbytes/installation",
     ),
@@ -101,6 +103,9 @@ def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
     if found is None or of is None:
         return None
     there, wanted = tuple(_binaries(found, of.build).values()), _wanted(found, of)
+    if not there and of.build == "rocm" and _binaries(found, "cuda"):  # PyPI's wheels have some since 0.49
+        release = f"ROCm {of.major}.{of.minor} of {on.name}"
+        return Problem(f"bitsandbytes {found.version} has binaries for CUDA alone, and none for {release}.")
     nearest = numbers(found.version) >= _NEAREST_SINCE and _same_major(found, of)
     # Where the variable names another binary, environment.selected-library-missing judges that one.
     selected = on.facts.host.environment.get(f"BNB_{of.build.upper()}_VERSION")

@@ -4,14 +4,12 @@ from pathlib import PurePath
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.loader_configuration import is_of_the_system, out_of_the_configuration
 from gpudoctor.fixes.variables import places
 from gpudoctor.fixes.verify_commands import cuda_proof
-from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Shell, as_root, export, filtered, pipe, query, sentence, unset
-
-_SYSTEM = pattern(r"(/usr)?/lib(32|64)?(/[\w-]+-linux-gnu)?")
+from gpudoctor.tasks import Shell, as_root, export, filtered, query, unset
 
 
 def out_of_the_way(facts: Facts, path: str, what: str, alone: bool = True) -> Fix:
@@ -37,7 +35,7 @@ def out_of_the_way(facts: Facts, path: str, what: str, alone: bool = True) -> Fi
 def _is_needed(facts: Facts, folder: str) -> bool:
     """Whether it is a directory of the system, or has the driver's own libraries."""
     own = known_or(facts.nvidia.nvml.libraries, ())
-    return _SYSTEM.fullmatch(folder) is not None or any(one.path.startswith(f"{folder}/lib") for one in own)
+    return is_of_the_system(folder) or any(one.path.startswith(f"{folder}/lib") for one in own)
 
 
 def _look(facts: Facts) -> Fix:
@@ -62,22 +60,11 @@ def _out_of_the_variable(facts: Facts, folder: str, variable: list[str]) -> Fix:
 
 
 def _out_of_the_configuration(facts: Facts, folder: str, what: str) -> Fix:
-    """Delete only the directory's own line; the copies (.bak) are not read by the loader."""
-    files = query("grep", "-rl", "--include=*.conf", folder, "/etc/ld.so.conf", "/etc/ld.so.conf.d")
-    line = rf"\#^[[:space:]]*{folder}/*[[:space:]]*$#d"
     message = (
         f"Remove the line {folder} (of {what}) from the loader's configuration, here and in the "
-        "image, so that the driver's own libcuda comes first. Each changed file gets a backup that ends in .bak."
+        "image, so that the driver's own libcuda comes first."
     )
-    return Fix(
-        message,
-        (pipe(files, as_root("xargs", "-r", "sed", "-i.bak", line)), as_root("ldconfig")),
-        "change-environment",
-        root=True,
-        needs="restart of the container" if in_container(facts) else None,
-        undo=sentence("Restore the backups (.bak) and run ldconfig again."),
-        verify=cuda_proof(facts),
-    )
+    return out_of_the_configuration(facts, (folder,), message, cuda_proof(facts))
 
 
 def _delete(facts: Facts, path: str, what: str) -> Fix:

@@ -7,12 +7,13 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Package, Python
 from gpudoctor.fixes import frameworks
+from gpudoctor.fixes.other_projects import meant
 from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge import torch as torch_table
-from gpudoctor.knowledge.cuda_extensions import CudaExtension
+from gpudoctor.knowledge.cuda_extensions import CudaExtension, cuda_extensions
 from gpudoctor.knowledge.python_rules import (
     on_torch_index,
     python_rules,
@@ -22,6 +23,7 @@ from gpudoctor.knowledge.python_rules import (
     torchvision_for,
     wheel_page,
 )
+from gpudoctor.knowledge.requests import requests
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, present, text_of
 from gpudoctor.queries.extensions import COMPANIONS, built_for, pin
@@ -56,14 +58,43 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
     if torch and (build := _from_page(on, name, version, torch, verify)):
         return (build, *_the_other_torch(on, name, torch, verify))
+    if torch and (wheel := _from_its_project(on, name, torch, verify)):
+        return (wheel, *_the_other_torch(on, name, torch, verify))
     message = (
         f"Reinstall {name} for PyTorch {number}: use the wheel from its releases page for this PyTorch, CUDA, Python "
         f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
     )
-    options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
-    command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
+    source, env = _source(name, version)
+    own = () if source else ("--no-binary", name)
+    options = ("--no-build-isolation", "--no-cache-dir", *own)
+    spec = source or f"{name}=={release(version)}"
+    command = install(on.python, spec, force=True, no_deps=True, options=options)
+    command = msgspec.structs.replace(command, env=(*command.env, *env.items()))
     built = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify)
     return (built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+
+
+def _source(name: str, version: str) -> tuple[str, dict[str, str]]:
+    """What pip builds of a package that PyPI does not have, and the variables of its build; empty: PyPI has it."""
+    table, ours = cuda_extensions(), numbers(version)
+    for one in table.source_of:
+        if one.package == name and numbers(one.since) <= ours:
+            return one.source, {}
+    for row in table.row:
+        if row.package == name and row.source and numbers(row.since) <= ours < numbers(row.before):
+            return row.source, row.env
+    return "", {}
+
+
+def _from_its_project(on: OnPython, name: str, torch: Framework, verify: Task | None) -> Fix | None:
+    """Install the wheel for this PyTorch of a project whose name is another one's on PyPI; None: it is none."""
+    rows = (row for row in requests().other_project if row.name == name and "{torch}" in row.install)
+    row = next(rows, None)
+    if row is None or is_own_build(text_of(torch.version)):
+        return None
+    where, command = meant(on, row, force=True)
+    tasks = (command,) if command else ()
+    return Fix(f"{where}{lasting(on.facts)}", tasks, "reinstall-package", verify=verify)
 
 
 def built_with_cuda(on: OnPython, row: CudaExtension, owner: Package) -> tuple[Fix, ...]:

@@ -33,10 +33,19 @@ class CudaExtension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     successor: str = ""
 
 
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What pip builds of a package from a release on that PyPI does not have."""
+
+    package: str
+    since: str
+    source: str
+
+
 class CudaExtensions(KnowledgeTable, frozen=True):
     """The table ``cuda_extensions.toml``."""
 
     row: tuple[CudaExtension, ...]
+    source_of: tuple[Source, ...]
 
 
 @cache

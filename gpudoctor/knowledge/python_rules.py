@@ -36,6 +36,26 @@ class OldestNvcc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unless: tuple[str, ...] = ()
 
 
+class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a program, from `since` to before `before`, that have another package compile when they start.
+
+    Attributes:
+        package: its distribution.
+        since: the first such release.
+        before: the first release that does without where it cannot be compiled; "999": none is known.
+        compiles: the package whose code is compiled.
+        off: variable = the value with which the program does without it.
+        gpus: only for these compute capabilities: from the first to below the second.
+    """
+
+    package: str
+    since: str
+    before: str
+    compiles: str
+    off: dict[str, str]
+    gpus: tuple[str, str]
+
+
 class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages that compile CUDA code with nvcc when they run, and those that bring such code ready-made."""
 
@@ -44,6 +64,7 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ready: dict[str, str]
     floor: dict[str, tuple[str, str, str]]  # first release, compute capabilities: from the first, below the second
     oldest: tuple[OldestNvcc, ...]
+    engine: tuple[Engine, ...]
 
 
 class CudaIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,6 +73,20 @@ class CudaIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     index: str
     since: str
     builds: tuple[str, ...]
+
+
+class OneRuntime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package, from `since` to before `before`, that stop where two of the libraries can be opened.
+
+    `what` of it stops; `spec` is what is installed for the CUDA major `{major}`.
+    """
+
+    package: str
+    since: str
+    before: str
+    sonames: tuple[str, ...]
+    what: str
+    spec: str
 
 
 class RunTimePtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,6 +208,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     ctranslate2_cudnn: dict[str, str]
     nvcc: Compiling
     run_time_ptx: tuple[RunTimePtx, ...]
+    one_runtime: tuple[OneRuntime, ...]
     triton: TritonFloor
     torchaudio: Torchaudio
     serves_later: dict[str, tuple[str, str]]

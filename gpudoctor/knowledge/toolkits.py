@@ -47,12 +47,12 @@ class DevelopmentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     header: str
-    library: str
     package: dict[str, str]
     conda: str
     used_by: frozenset[str]
     capability: str
     fails: str
+    library: str = ""
 
 
 class ToolkitTable(KnowledgeTable, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sized
 
 from gpudoctor.facts import Facts, FileOverlap, Package, Python
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import RunTimePtx, first_for_numpy2, python_rules
+from gpudoctor.knowledge.python_rules import Engine, RunTimePtx, first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.name_pattern import stands_for
@@ -57,10 +57,34 @@ def compiling(facts: Facts, python: Python) -> tuple[list[str], bool]:
     suited = (
         n for n, first, *gpus in floors if numbers(there[n].version) >= numbers(first) and has_gpu_between(facts, *gpus)
     )
-    always = sorted((*always, *suited))
-    ready = {name for name, kernels in rules.ready.items() if kernels in there}
-    sometimes = sorted((there.keys() & rules.sometimes) - ready)
-    return (always, True) if always else (sometimes, False)
+    seldom = may_compile(python)
+    started = {row.compiles for row in starting(facts, python)}.intersection(seldom)
+    always = sorted((*always, *suited, *started))
+    return (always, True) if always else (seldom, False)
+
+
+def may_compile(python: Python) -> list[str]:
+    """The packages that compile code for GPUs where no ready-made kernel fits, without the package of such kernels."""
+    rules, there = python_rules().nvcc, {p.name for p in packages_of(python)}
+    return sorted(name for name in rules.sometimes & there if rules.ready.get(name) not in there)
+
+
+def starting(facts: Facts, python: Python) -> list[Engine]:
+    """The programs that have another package of the environment compile when they start.
+
+    Raises:
+        UnknownFactError: a program does so for some GPUs, and of none it is known whether it is one of them.
+    """
+    there, variables = {p.name: p for p in packages_of(python)}, facts.host.environment
+    return [
+        row
+        for row in python_rules().nvcc.engine
+        if row.package in there
+        and row.compiles in there
+        and numbers(row.since) <= numbers(there[row.package].version) < numbers(row.before)
+        and not any(variables.get(name) == value for name, value in row.off.items())
+        and has_gpu_between(facts, *row.gpus)
+    ]
 
 
 def has_gpu_between(facts: Facts, lowest: str, end: str) -> bool:

@@ -17,6 +17,8 @@ TOOLKIT = {
 }
 LINK = {"/usr/local/cuda": "cuda-12.4"}
 PARTS = ("nvrtc.h", "libnvrtc.so")
+# What a whole toolkit has, too.
+OTHERS = dict.fromkeys((f"/usr/local/cuda-12.4/{one}" for one in ("lib64/libcudart.so", "include/curand_kernel.h")), "")
 
 
 def look(machine: RecordedMachine, wanted: bool = True) -> Toolkits:
@@ -65,7 +67,7 @@ def test_old_toolkits_say_their_version_in_a_text_file() -> None:
     ],
 )
 def test_cuda_home_by_the_rule_of_torch(env: dict[str, str], path: str, why: str) -> None:
-    seen = look(RecordedMachine(TOOLKIT, links=LINK, env=env)).home
+    seen = look(RecordedMachine(TOOLKIT | OTHERS, links=LINK, env=env)).home
     assert seen == CudaHome(path=path, found_by=why, exists=True, nvcc="12.4", headers=True, lacks=PARTS)
 
 
@@ -94,8 +96,13 @@ HOME = "/usr/local/cuda-12.4"
     ],
 )
 def test_files_for_development(files: tuple[str, ...], env: dict[str, str], lacks: tuple[str, ...]) -> None:
-    machine = RecordedMachine(TOOLKIT | dict.fromkeys(files, ""), links=LINK, env=env)
+    machine = RecordedMachine(TOOLKIT | OTHERS | dict.fromkeys(files, ""), links=LINK, env=env)
     assert look(machine).home.lacks == lacks
+
+
+def test_the_runtimes_link_and_the_headers_of_curand() -> None:
+    there = dict.fromkeys((f"{HOME}/include/nvrtc.h", f"{HOME}/lib64/libnvrtc.so", f"{HOME}/lib/libcudart.so.12"), "")
+    assert look(RecordedMachine(TOOLKIT | there, links=LINK)).home.lacks == ("curand_kernel.h", "libcudart.so")
 
 
 def test_without_nvcc_nothing_is_compiled() -> None:

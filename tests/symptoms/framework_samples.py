@@ -181,6 +181,13 @@ FRAMEWORKS = [
     Sample("own-numba", trace("numba.core.errors.TypingError: Failed in nopython mode pipeline (step: nopython frontend)", "numba/x.py")),
     Sample("ask-torch", "OSError: CUDA unavailable, invalid device '0' requested"),
     Sample("ask-gpu", "WARNING: GPU not found, using CPU"),
+    Sample("two-cuda-runtimes", trace("RuntimeError: Multiple libcudart libraries found: libcudart.so.12 and libcudart.so.13", "transformer_engine/x.py")),
+    Sample("tvm-ffi-hipcc", "[1/3] /opt/rocm/bin/hipcc -MD -MF cuda_0.o.d -c cuda.cu -o cuda_0.o\n/bin/sh: 1: /opt/rocm/bin/hipcc: not found\n"),
+    Sample("bitsandbytes-preview", "Could not load bitsandbytes native library: /env/lib/python3.11/site-packages/bitsandbytes/libbitsandbytes_rocm62.so: undefined symbol: _Z36__device_stub__kOptimizer32bit1StateI12hip_bfloat16Li2EEvPT_S2_PfS3_ffffffiffbi"),
+    Sample("link-cudart", "/usr/bin/x86_64-linux-gnu-ld.bfd: cannot find -lcudart: No such file or directory\ncollect2: error: ld returned 1 exit status\n"),
+    Sample("conda-virtual-cuda", "error    libmamba Could not solve for environment specs\n  - nothing provides __cuda needed by libtorch-2.5.1-cuda126_h1\n"),
+    Sample("conda-virtual-cuda", "      └─ __cuda =* *, which is missing on the system;"),
+    Sample("vllm-amdsmi", "DEBUG 09-10 18:43:10 [__init__.py:120] ROCm platform is not available because: No module named 'amdsmi'"),
     # -- what people type -------------------------------------------------------------------------------------------
     Sample("ask-torch", "torch.cuda.is_available() returns False"),
     Sample("ask-torch", "CUDA not available"),

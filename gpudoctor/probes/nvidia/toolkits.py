@@ -198,7 +198,7 @@ def _lacks(machine: Machine, home: str) -> tuple[str, ...]:
     includes += _named_in(machine, "CPATH", "CPLUS_INCLUDE_PATH")
     libraries += _named_in(machine, "LIBRARY_PATH")
     wanted = [(part.header, includes) for part in toolkits().development]
-    wanted += [(part.library, libraries) for part in toolkits().development]
+    wanted += [(part.library, libraries) for part in toolkits().development if part.library]
     return tuple(name for name, places in wanted if not any(machine.exists(f"{place}/{name}") for place in places))
 
 

@@ -12,7 +12,7 @@ from gpudoctor.maybe import Unknown
 from tests.builders import change
 from tests.builders import host as a_host
 from tests.checks.cuda.test_cuda import toolkit
-from tests.checks.environments import commands, machine, one, severity, verifies
+from tests.checks.environments import commands, environment, machine, one, package, severity, torch, verifies
 
 HEADER = "/usr/local/cuda-12.9/targets/x86_64-linux/include/crt/math_functions.h"
 THREE = ("cospi", "sinpi", "rsqrt")
@@ -50,6 +50,8 @@ def test_verdicts(facts: Facts, verdict: tuple[str, str]) -> None:
 def test_a_toolkit_that_nothing_names_is_advice() -> None:
     assert severity(c_library_too_new, host()) == "warn"
     assert severity(c_library_too_new, host(why="/usr/local/cuda")) == "advice"
+    compiling = environment(torch("2.9.1"), packages=(package("sglang", "0.5.9"),), facts=host(why="/usr/local/cuda"))
+    assert severity(c_library_too_new, compiling) == "warn"
 
 
 def test_the_header_is_changed_for_these_functions_alone() -> None:

@@ -9,7 +9,6 @@ from gpudoctor.checks.cuda.compiler_missing import compiler_missing
 from gpudoctor.checks.cuda.compiler_too_new import compiler_too_new
 from gpudoctor.checks.cuda.home_stale import home_stale
 from gpudoctor.checks.cuda.nvcc_mismatch import nvcc_mismatch
-from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
 from gpudoctor.checks.cuda.nvcc_without_gpu import nvcc_without_gpu
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
@@ -291,68 +290,6 @@ def test_compiler_too_new() -> None:
     assert one(compiler_too_new, own) == ("pass", "")
     own = change(facts, "toolkits.home.own_compiler", "gcc 14.2.0")
     assert one(compiler_too_new, own)[1] == expected.replace("on PATH is gcc 15.1.1", "next to it is gcc 14.2.0")
-
-
-def compiling(*names: str, toolkits: Toolkits = NO_TOOLKIT, **changes: Any) -> Facts:
-    """PyTorch for CUDA 12.4 with further packages."""
-    packages = tuple(package(name, "0.15.4") for name in names)
-    return environment(torch("2.5.1", cuda="12.4"), packages=packages, facts=machine(toolkits=toolkits), **changes)
-
-
-def test_nvcc_missing() -> None:
-    facts = compiling("deepspeed")
-    expected = (
-        "deepspeed 0.15.4 is installed and compiles CUDA code, but the CUDA compiler is missing: there is no nvcc, and "
-        "CUDA_HOME is not set."
-    )
-    assert one(nvcc_missing, facts) == ("problem", expected)
-    assert severity(nvcc_missing, facts) == "warn"
-    assert "cuda-toolkit-12-4" in commands(nvcc_missing, facts)
-    inside = change(facts, "host", host(container="docker"))
-    assert "-devel" in commands(nvcc_missing, inside)
-    assert one(nvcc_missing, compiling("deepspeed", toolkits=toolkit("12.4"))) == ("pass", "")
-    assert one(nvcc_missing, compiling("transformers")) == ("pass", "")
-    cpu = environment(torch(cuda=None, variant="cpu"), packages=(package("deepspeed", "0.15.4"),))
-    assert one(nvcc_missing, cpu) == ("pass", "")
-    assert one(nvcc_missing, change(facts, "toolkits.home.nvcc", Unknown("hung"))) == ("unknown", "hung")
-
-
-@pytest.mark.parametrize(
-    ("name", "version", "capability", "outcome"),
-    [
-        ("sgl-kernel", "0.3.17", "10.0", "problem"),
-        ("sgl-kernel", "0.3.17", "9.0", "problem"),
-        ("sgl-kernel", "0.3.17", "12.0", "pass"),  # its DeepGEMM has no kernels for it
-        ("sgl-kernel", "0.3.17", "8.9", "pass"),  # SGLang imports deep_gemm for Hopper and Blackwell alone
-        ("sgl-kernel", "0.0.5", "9.0", "pass"),  # without deep_gemm
-        ("deep-gemm", "2.1.1", "9.0", "problem"),
-        ("sgl-kernel", "0.3.17", Unknown("NVML: Unknown Error"), "unknown"),
-        ("gsplat", "1.5.3", "8.9", "problem"),
-        ("gsplat", "1.5.3+pt24cu124", "8.9", "pass"),  # compiled already
-    ],
-)
-def test_packages_that_compile_for_some_gpus(name: str, version: str, capability: object, outcome: str) -> None:
-    packages = (package(name, version),)
-    facts = environment(torch("2.9.1", cuda="12.8"), packages=packages, facts=machine(toolkits=NO_TOOLKIT))
-    facts = change(facts, "gpus.0.capability", capability)
-    assert one(nvcc_missing, facts)[0] == outcome
-    if outcome == "problem":
-        assert severity(nvcc_missing, facts) == "warn"
-        assert "cuda-toolkit-12-8" in commands(nvcc_missing, facts)
-
-
-def test_kernels_that_are_mostly_ready_made_are_advice() -> None:
-    facts = compiling("flashinfer-python")
-    assert severity(nvcc_missing, facts) == "advice"
-    assert "flashinfer-jit-cache" not in commands(nvcc_missing, facts)  # there is none for CUDA 12.4
-    newer = environment(
-        torch("2.8.0", cuda="12.9"),
-        packages=(package("flashinfer-python", "0.6.1"),),
-        facts=machine(toolkits=NO_TOOLKIT),
-    )
-    wheels = "install --index-url https://flashinfer.ai/whl/cu129 --no-deps flashinfer-jit-cache==0.6.1"
-    assert wheels in commands(nvcc_missing, newer)
-    assert one(nvcc_missing, compiling("flashinfer-python", "flashinfer-jit-cache")) == ("pass", "")
 
 
 def test_arch_has_one_release_of_the_toolkit() -> None:

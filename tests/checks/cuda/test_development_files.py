@@ -48,6 +48,32 @@ def test_development_files_missing(facts: Facts, verdict: tuple[str, str]) -> No
     assert one(development_files_missing, facts) == verdict
 
 
+WHEELS = "/opt/env/lib/python3.12/site-packages/nvidia/cu13"
+
+
+def test_the_wheels_of_a_toolkit_have_no_names_for_the_linker() -> None:
+    facts = host(("libcudart.so",), "sglang", path=WHEELS, card={})
+    expected = f"sglang 0.6.7 compiles kernels with {WHEELS}, which lacks libcudart.so: all of them fail to build."
+    assert one(development_files_missing, facts) == ("problem", expected)
+    said = commands(development_files_missing, facts)
+    assert f"ln -sfn lib {WHEELS}/lib64" in said
+    assert f"ln -sf libcudart.so.12 {WHEELS}/lib/libcudart.so" in said
+    assert one(development_files_missing, host(("libcudart.so",), "transformers", path=WHEELS)) == ("pass", "")
+    installed = commands(development_files_missing, host(("libcudart.so",), "sglang"))
+    assert "apt-get install cuda-cudart-dev-12-8" in installed
+    assert "ln -s" not in installed
+
+
+def test_the_sampler_wants_the_headers_of_curand() -> None:
+    facts = host(("curand_kernel.h",), card={"capability": "8.9"})
+    expected = (
+        "flashinfer-python 0.6.7 compiles kernels with /usr/local/cuda, which lacks curand_kernel.h: sampling, FP4 "
+        "GEMM and Hopper's attention fail to build."
+    )
+    assert one(development_files_missing, facts) == ("problem", expected)
+    assert "apt-get install libcurand-dev-12-8" in commands(development_files_missing, facts)
+
+
 def test_it_is_a_warning() -> None:
     assert severity(development_files_missing, host()) == "warn"  # only some kernels link to it
 

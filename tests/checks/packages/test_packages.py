@@ -356,6 +356,17 @@ def test_bitsandbytes_for_rocm(release: str, hip: str, there: tuple[str, ...], v
     assert one(bitsandbytes_no_binary, bnb_rocm(release, hip, *there))[0] == verdict
 
 
+def test_bitsandbytes_of_pypi_without_rocm() -> None:
+    facts = bnb_rocm("0.48.2", "6.4.43482")
+    expected = "bitsandbytes 0.48.2 has binaries for CUDA alone, and none for ROCm 6.4 of PyTorch 2.12.0."
+    assert one(bitsandbytes_no_binary, facts) == ("problem", expected)
+    assert "--upgrade bitsandbytes" in commands(bitsandbytes_no_binary, facts)
+    own = change(
+        facts, "pythons.0.packages", (package("bitsandbytes", "0.48.2", libraries=("libbitsandbytes_cpu.so",)),)
+    )
+    assert one(bitsandbytes_no_binary, own) == ("pass", "")
+
+
 def test_bitsandbytes_calculates_the_name_of_its_binary() -> None:
     facts = bnb_rocm("0.49.2", "7.14.26201", "64", "72")
     expected = (
