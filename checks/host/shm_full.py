@@ -9,7 +9,8 @@ from gpudoctor.tasks import Shell, query
 
 # As much as container engines give by default, which NCCL and DataLoaders find too small (container.shm-small).
 LITTLE = 64 << 20
-_UNUSED = "find /dev/shm -maxdepth 1 -type f ! -exec fuser -s {} ';'"
+# fuser ends with 1 where nobody has the file open; where there is no fuser (127), nothing may look unused.
+_UNUSED = """find /dev/shm -maxdepth 1 -type f -exec sh -c 'fuser -s "$1"; [ $? -eq 1 ]' - {} ';'"""
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
