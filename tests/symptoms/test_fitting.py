@@ -283,6 +283,12 @@ def test_a_driver_is_installed_with_this_distributions_command() -> None:
     assert "elsewhere the distribution's package" in outside.message
 
 
+@at_once([row.id for row in ROWS])
+def test_what_follows_a_step_is_not_the_first(row: str) -> None:
+    for facts in UBUNTU, WSL, DOCKER, POD:
+        assert not [one for one in fitting(known(row), facts)[:1] if one.message.startswith("Then")]
+
+
 @pytest.mark.parametrize("row", [row.id for row in ROWS])
 def test_no_command_of_a_message_has_a_remark_behind_it(row: str) -> None:
     assert [one for one in written(row) if re.search(r"(^|\s)# ", one)] == []
