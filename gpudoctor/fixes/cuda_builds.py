@@ -1,7 +1,7 @@
 """A package that is built for another CUDA major than PyTorch: the build of one of both that fits the other."""
 
 from gpudoctor.check_engine import Fix
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.python import another_build, install, lasting
 from gpudoctor.fixes.torch_build import driver_cuda, torch_family
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.python_rules import python_rules
@@ -47,8 +47,8 @@ def for_one_cuda(
     variant = max(runs, key=lambda v: numbers(torch_table.cuda_of_variant(v) or "0"))
     specs = [f"{name}=={release(there[name].version)}" if name in there else name for name in family]
     message = f"Install PyTorch's build for CUDA {_major(variant)} in the same release, as {package} is built for it."
-    command = install(on.python, *specs, index=torch_table.index_of(variant), force=True)
-    return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
+    commands = another_build(on.python, *specs, index=torch_table.index_of(variant))
+    return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=proof),)
 
 
 def _major(variant: str) -> str:
