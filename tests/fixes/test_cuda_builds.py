@@ -37,6 +37,11 @@ def test_a_driver_that_does_not_run_it_gets_another_build_of_the_package() -> No
     assert "Install a release of vllm that is built for CUDA 12" in said
 
 
+def test_no_build_is_installed_that_has_no_code_for_the_gpu() -> None:
+    volta = change(serving("vllm", "0.21.0", "libcudart.so.13", cuda="12.9"), "gpus.0.capability", "7.0")
+    assert "/whl/cu130" not in commands(library_missing, volta)
+
+
 def test_conda_chooses_its_builds_itself() -> None:
     facts = serving("vllm", "0.21.0", "libcudart.so.13", cuda="12.9", installer="conda")
     assert "torch==" not in commands(library_missing, facts)
