@@ -21,8 +21,9 @@ from gpudoctor.tasks import Manual
 _HOST = pattern(
     r"\b(ubuntu-drivers|(nvidia-)?modprobe|rmmod|dkms|akmods?|kmodgenca|mokutil|dracut|update-initramfs|update-grub|grubby"
     r"|reboot|poweroff|akmod-nvidia|nvidia-drivers?|nvidia-open|libnvidia-compute|xorg-x11-drv-nvidia|libcuda1|kernel-devel"
-    r"|linux-(headers|generic|firmware)|nvidia-fabric-?manager|nvidia-gridd|nvidia-persistenced|amdgpu-install)\b"
-    r"|/etc/modprobe\.d|kernel command line|--gpu-?reset|systemctl (isolate|set-default)|nvidia-smi -(pl|pm|c|mig|r)\b"
+    r"|linux-(headers|generic|firmware)|nvidia-fabric-?manager|nvidia-gridd|nvidia-(persistence|power)d|amdgpu-install)\b"
+    r"|/etc/modprobe\.d|kernel command line|--gpu-?reset|systemctl (isolate|set-default)"
+    r"|nvidia-smi -(pl|pm|lgc|c|mig|r)\b"
 )
 # What sets up the engine that starts containers, which no container has.
 _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restart (docker|containerd|crio))\b")

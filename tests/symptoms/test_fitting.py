@@ -283,6 +283,18 @@ def test_a_driver_is_installed_with_this_distributions_command() -> None:
     assert "elsewhere the distribution's package" in outside.message
 
 
+def test_amds_repositories_are_no_matter_of_nvidias_driver() -> None:
+    for facts in WSL, DOCKER:
+        first = fitting(known("amd-repository-missing"), facts)[0]
+        assert (first.place, first.message) == ("here", "See which files name it, and remove them.")
+        assert not [one for one in fitting(known("amd-repository-missing"), facts) if "NVIDIA" in one.message]
+
+
+def test_no_container_changes_power_or_clocks_of_its_host() -> None:
+    for id_ in "smi-power-limit-fixed", "nvidia-jump-label":
+        assert {one.place for one in fitting(known(id_), DOCKER)} == {"outside"}
+
+
 @at_once([row.id for row in ROWS])
 def test_what_follows_a_step_is_not_the_first(row: str) -> None:
     for facts in UBUNTU, WSL, DOCKER, POD:
