@@ -105,7 +105,8 @@ def _cuda(facts: Facts, names: Sequence[str]) -> tuple[Fix, ...]:
     majors = {major for name in names for major in sonames.majors_of(name)}
     family, row = system.family_of(facts), toolkit.repository_of(facts)
     release = toolkits.nearest(row, f"{majors.pop()}.99") if len(majors) == 1 else None
-    if release is None or family is None or (row is None and family != "arch"):
+    newest = toolkits.toolkits().toolkit.releases[-1]  # the only one that Arch has
+    if release is None or family is None or (row is None and (family != "arch" or release != newest)):
         return ()
     message = f"Install the libraries of CUDA {release} (this package contains no driver).{lasting(facts)}"
     name = llama_cpp.cuda_libraries(family, release)
