@@ -4,7 +4,7 @@ import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.torch_build import reinstall_torch, torch_choice
+from gpudoctor.fixes.torch_build import torch_since
 from gpudoctor.fixes.variables import assign, places
 from gpudoctor.knowledge.torch import torch
 from gpudoctor.maybe import known, phrase
@@ -26,9 +26,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     proof = verify(on.python, "import getpass; print(getpass.getuser())")
     name = f"Set USER, to any name, where the program gets its environment: {places(on.facts)}."
     other = "Start the program as a user that the image has (runAsUser, --user), whose home it can write to."
-    choice, newer = torch_choice(on.facts, on.python), f"PyTorch {fixed} and newer need no name."
-    fits = choice is not None and numbers(choice.version) >= numbers(fixed)
-    builds = reinstall_torch(on.facts, on.python, on.framework) if fits else ()
+    newer, builds = f"PyTorch {fixed} and newer need no name.", torch_since(on.facts, on.python, fixed)
     return (
         assign("USER", "gpu", name, proof),
         Fix(other, needs="restart of the program", verify=proof),
