@@ -56,3 +56,9 @@ def test_what_is_in_use_is_not_deleted(tmp_path: Path, fuser: bool) -> None:
     with used.open("w"):
         subprocess.run(line, shell=True, env={"PATH": str(programs)}, stderr=subprocess.DEVNULL, check=False)
     assert sorted(os.listdir(folder)) == (["used"] if fuser else ["left", "used"])
+
+
+def test_a_container_does_not_see_who_else_has_a_file_open() -> None:
+    look, delete = run(shm_full, change(_having(64 << 30, 0), "host.container", "docker"))[0].fixes
+    assert "find /dev/shm" in look.commands[1]
+    assert delete.commands == ()
