@@ -331,3 +331,11 @@ def test_no_step_brings_cuda_builds_to_other_gpus() -> None:
     shown = [line for row in ROWS for step in steps(row, rocm) for line in step.commands]
     assert [line for line in shown if re.search(r"/whl/cu\d", line)] == []
     assert any("/whl/cu" in line for step in steps(known("torchvision"), UBUNTU) for line in step.commands)
+    indexed = change(rocm, "pythons.0.frameworks.0.version", "2.9.1+rocm7.2")
+    (one,) = steps(known("torchvision"), indexed)
+    assert one.commands[0].endswith("--index-url https://download.pytorch.org/whl/rocm7.2")
+    shown = [line for row in ROWS for step in steps(row, indexed) for line in step.commands]
+    assert not [line for line in shown if re.search(r"/whl/cu\d|(torch\w*[<=>~]|flashinfer).*/whl/rocm", line)]
+    assert steps(known("torch-arch"), indexed) == ()
+    own = change(rocm, "pythons.0.frameworks.0.version", "2.9.1+rocm7.2.0.lw.git7e1940d4")
+    assert steps(known("torchvision"), own) == ()
