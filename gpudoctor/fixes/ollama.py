@@ -60,9 +60,9 @@ def build_for(facts: Facts, backend: str) -> Fix | None:
 
 def with_vulkan(facts: Facts) -> Fix:
     """Let it compute with Vulkan, which needs no kernels for the GPU's target."""
-    newer = f"Upgrade Ollama to {ollama().vulkan} or newer, and let it compute with Vulkan"
-    if _is_of_image(facts):  # that with the tag rocm has no library for Vulkan
-        newer += f", of the image {_IMAGE}"
+    # The image with the tag rocm has no library for Vulkan.
+    which = f" (image {_IMAGE})" if _is_of_image(facts) else ""
+    newer = f"Upgrade Ollama to {ollama().vulkan} or newer{which}, and let it compute with Vulkan"
     if _is_packaged(facts, "arch"):
         tasks: Tasks = (*system.install(facts, "ollama-vulkan"), RESTART)
         message = "Install ollama-vulkan, the distribution's library for Vulkan."
