@@ -27,7 +27,9 @@ def _files(facts: Facts) -> list[str]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     proof = query("grep", "-A3", _UVM, *_files(facts))
-    make = (as_root("modprobe", "nvidia_uvm"), as_root("nvidia-modprobe", "-c", "0", "-u"))
+    make: Tasks = (as_root("modprobe", "nvidia_uvm"),)
+    if not nixos.is_nixos(facts):  # which has no nvidia-modprobe: its rules for udev make the node
+        make = (*make, as_root("nvidia-modprobe", "-c", "0", "-u"))
     again = cdi.regenerate(facts, _files(facts)[0], "", proof)
     message = f"Load nvidia_uvm and make its node, then generate the specification again. {again.message}"
     first = Fix(message, (*make, *again.tasks), "change-environment", root=True, needs="new containers", verify=proof)

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes.reset import reset
 from gpudoctor.knowledge.errors import nvlink5_error_of, sxid
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
@@ -14,14 +15,7 @@ _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
 # Links that software took down (155), and notes of confidential computing: faults only where links stay down.
 _NOT_BY_THEMSELVES = (155, 166, 170)
 _RESET = "RESET_GPU"
-_FIXES = (
-    Fix(
-        "Drain the node, stop the programs on its GPUs, and reset the GPUs: links join two of them.",
-        (query("nvidia-smi", "nvlink", "--status"), as_root("nvidia-smi", "--gpu-reset")),
-        "reset-gpu",
-        root=True,
-        verify=query("nvidia-smi", "nvlink", "--status"),
-    ),
+_LATER = (
     Fix(
         "If the reset fails, or links stay down after it: reboot.",
         (as_root("reboot"),),
@@ -39,6 +33,12 @@ _FIXES = (
         impact="none",
     ),
 )
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    status = query("nvidia-smi", "nvlink", "--status")
+    message = "Drain the node, stop the programs on its GPUs, and reset the GPUs: links join two of them."
+    return (Fix(message, (status, *reset(facts)), "reset-gpu", root=True, verify=status), *_LATER)
 
 
 def _fatal(event: LogEvent) -> bool:
@@ -88,7 +88,7 @@ def _all_well(facts: Facts) -> bool:
     severity=Severity.ERROR,
     cause="A link between GPUs or to the NVSwitch failed (Xid 74, 144 to 150; SXid). Multi-GPU programs stop; the "
     "many Xid 45 lines that follow are only the cleanup of their channels.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1150",

@@ -3,27 +3,23 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
+from gpudoctor.fixes.reset import reset
 from gpudoctor.knowledge.errors import nvml_error
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import not_wsl
 from gpudoctor.targets import gpus_of
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.tasks import filtered, query
 
-_FIXES = (
-    Fix(
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    message = (
         "Find the cause in the fabric manager's log; after a reset of these GPUs, or a reboot of the node, they "
-        "register again.",
-        (
-            query("journalctl", "-u", fabric.UNIT, "-n", "30"),
-            filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")),
-            as_root("nvidia-smi", "--gpu-reset"),
-        ),
-        "reset-gpu",
-        root=True,
-        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")),
-    ),
-)
+        "register again."
+    )
+    log, status = query("journalctl", "-u", fabric.UNIT, "-n", "30"), query("nvidia-smi", "-q")
+    joined = filtered(status, query("grep", "-A6", "Fabric"))
+    return (Fix(message, (log, joined, *reset(facts)), "reset-gpu", root=True, verify=joined),)
 
 
 @check(
@@ -31,7 +27,7 @@ _FIXES = (
     severity=Severity.ERROR,
     cause="Each GPU of a board with NVSwitch registers with the fabric. For these the registration ended with an "
     "error, so they cannot use NVLink; CUDA may refuse to start on them.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/structnvmlGpuFabricInfo__v3__t.html",
         "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",

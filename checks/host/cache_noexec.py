@@ -2,11 +2,13 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, WritableDirectory
+from gpudoctor.fixes.container import again, engine
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import compiles_kernels
 from gpudoctor.targets import ANY_GPU, OnPython, in_container, pythons
-from gpudoctor.tasks import as_root, export
+from gpudoctor.tasks import as_root, cmd, export
+from gpudoctor.tasks.placeholders import REST
 
 # torch.compile keeps its own cache, with Triton's in it, in the temporary files unless it is told another place.
 _COMPILED, _TEMPORARY, _TRITON = "torch.compile", "temporary files", "Triton"
@@ -43,7 +45,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     )
     if in_container(on.facts):
         message = f"Start the container with {bad[0].path} mounted exec: Docker mounts `--tmpfs` noexec by default."
-        return (move, Fix(message, needs="a new container", verify=proof))
+        program = engine(on.facts)
+        start = cmd(program, "run", "--tmpfs", f"{bad[0].path}:exec", REST)
+        return (move, again(message, *((start,) if program in ("docker", "podman") else ()), verify=proof))
     if bad[0].path != "/tmp":
         return (move,)
     message = "Mount /tmp without noexec until the next boot, where the rules of the site allow that."

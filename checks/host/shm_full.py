@@ -9,7 +9,8 @@ from gpudoctor.tasks import Shell, query
 
 # As much as container engines give by default, which NCCL and DataLoaders find too small (container.shm-small).
 LITTLE = 64 << 20
-_UNUSED = "find /dev/shm -maxdepth 1 -type f ! -exec fuser -s {} ';'"
+# fuser ends with 1 where nobody has the file open; where there is no fuser (127), nothing may look unused.
+_UNUSED = """find /dev/shm -maxdepth 1 -type f -exec sh -c 'fuser -s "$1"; [ $? -eq 1 ]' - {} ';'"""
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -22,6 +23,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         impact="none",
     )
+    if inside:  # fuser sees no process of the host, of other containers and of a pod's other ones, which may share it
+        rest = "Delete files of programs that have ended: those in the second list may be open outside this container."
+        return (look, Fix(rest, root=True, impact="data loss", verify=query("df", "-h", "/dev/shm")))
     delete = Fix(
         "Delete the files that no process has open (the second list); end the programs that hold the others.",
         (Shell(f"{_UNUSED} -delete", root=True),),

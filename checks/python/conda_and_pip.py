@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import CondaPackage, Package
-from gpudoctor.fixes.python import conda_of, install, manager_of, manifest_of, prefix_of
+from gpudoctor.fixes.python import conda_of, install, manager_of, pixi, prefix_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
@@ -45,8 +45,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
             f"Keep one: remove {record.name} or {found.name} from the project's manifest, then recreate the "
             "environment."
         )
-        place = manifest_of(on.python)
-        clean = (cmd("pixi", "clean", *place, person=True), cmd("pixi", "install", *place))
+        clean = (pixi(on.python, "clean"), pixi(on.python, "install"))
         return (Fix(message, clean, "reinstall-package", verify=framework_proof(on.python, module)),)
     message = (
         f"Keep one: remove conda's {record.name}, then reinstall pip's {found.name}, because the removal deletes "

@@ -1,8 +1,10 @@
 """A user without an account, whose name PyTorch's compiler asks for."""
 
+import msgspec
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.torch_build import torch_since
 from gpudoctor.fixes.variables import assign, places
 from gpudoctor.knowledge.torch import torch
 from gpudoctor.maybe import known, phrase
@@ -24,11 +26,11 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     proof = verify(on.python, "import getpass; print(getpass.getuser())")
     name = f"Set USER, to any name, where the program gets its environment: {places(on.facts)}."
     other = "Start the program as a user that the image has (runAsUser, --user), whose home it can write to."
-    newer = f"Install PyTorch {fixed} or newer, with what belongs to it: it needs no name.{lasting(on.facts)}"
+    newer, builds = f"PyTorch {fixed} and newer need no name.", torch_since(on.facts, on.python, fixed)
     return (
         assign("USER", "gpu", name, proof),
         Fix(other, needs="restart of the program", verify=proof),
-        Fix(newer, (install(on.python, f"torch>={fixed}", upgrade=True),), "reinstall-package"),
+        *(msgspec.structs.replace(one, message=f"{newer} {one.message}") for one in builds),
     )
 
 

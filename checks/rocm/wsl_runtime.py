@@ -12,6 +12,7 @@ from gpudoctor.fixes.verify_commands import hip_proof
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.rocm import before_wsl, rocm
 from gpudoctor.maybe import known, known_or, phrase, present
+from gpudoctor.queries.packages import packages_of
 from gpudoctor.queries.rocr import asks_for_kfd, lists_none
 from gpudoctor.queries.visibility import ROCR, amd_masks
 from gpudoctor.targets import OnLive, asked_for_nvidia, lives, on_wsl
@@ -58,6 +59,11 @@ def _asleep(on: OnLive) -> bool:
 def _looks_by_itself(on: OnLive) -> bool:
     release = known_or(on.framework.hip, None)
     return release is not None and version(release) >= version(rocm().wsl.rocdxg[1])
+
+
+def _of_wheels(on: OnLive) -> bool:
+    """Whether the HSA runtime is that of AMD's wheels of ROCm."""
+    return any(package.name == "rocm-sdk-core" for package in packages_of(on.python))
 
 
 def _mask(facts: Facts) -> str | None:
@@ -113,7 +119,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "library": (library, variable),
         "variable": (variable, library),
         # Wheels of ROCm itself (rocm-sdk-core) have the runtime, and PyTorch's own of that release none.
-        "runtime": (library,) if _looks_by_itself(on) else (runtime, library),
+        "runtime": (library,) if _looks_by_itself(on) or _of_wheels(on) else (runtime, library),
     }
     if name := _mask(on.facts):
         found |= {"mask": (_unset(on.facts, name),)}

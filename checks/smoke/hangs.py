@@ -2,12 +2,12 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeRun
+from gpudoctor.fixes.reset import reset
 from gpudoctor.fixes.smoke import again, between
 from gpudoctor.parsers.crash_output import dying_words
-from gpudoctor.queries.cards import USERS
 from gpudoctor.queries.smoke import OnRun, called, ended, sentence, smoke_runs
 from gpudoctor.queries.smoke.cause_groups import MEMORY, NOT_RUNNING
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.tasks import filtered, query
 from gpudoctor.tasks.placeholders import PID
 
 
@@ -25,8 +25,8 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     )
     look = Fix("Check what the driver logged meanwhile in the kernel log.", (log,), root=True, impact="none")
     message = "Stop the processes that use the GPU and reset it; if a process cannot be killed, reboot."
-    which = ("-i", on.gpu.index) if on.gpu else ()
-    commands = (USERS, as_root("nvidia-smi", "--gpu-reset", *which)) if on.run.kind == "cuda" else ()
+    which = (on.gpu.index,) if on.gpu else ()
+    commands = reset(on.facts, *which) if on.run.kind == "cuda" else ()
     return *path, look, Fix(message, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
 
 

@@ -1,10 +1,11 @@
 """ECC could not correct memory errors during the tests."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.reset import reset
 from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.queries.smoke import OnDevice, called, growth, many, smoke_gpus
 from gpudoctor.queries.smoke.cause_groups import MEMORY
-from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks import query
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
@@ -13,9 +14,8 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     else:
         command = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER", "-i", on.gpu.index)
         look = Fix("See the card's error counters.", (command,), impact="none")
-    reset = as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index)
     message = "Stop all programs on the GPU and reset it; if it happens again, have the card replaced (RMA)."
-    commands = (reset,) if on.gpu.vendor == "nvidia" else ()
+    commands = reset(on.facts, on.gpu.index) if on.gpu.vendor == "nvidia" else ()
     return look, Fix(message, commands, "reset-gpu", root=True, verify=on_gpu(on.gpu, "stress", "bandwidth"))
 
 

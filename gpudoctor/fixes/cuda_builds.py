@@ -1,15 +1,15 @@
 """A package that is built for another CUDA major than PyTorch: the build of one of both that fits the other."""
 
 from gpudoctor.check_engine import Fix
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.python import another_build, install, lasting
 from gpudoctor.fixes.torch_build import driver_cuda, torch_family
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.knowledge.wanted import is_extension
-from gpudoctor.maybe import text_of
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import numbers, packages_of, release
-from gpudoctor.targets import OnPython
+from gpudoctor.targets import OnPython, compute_gpus
 from gpudoctor.tasks import Task
 
 
@@ -39,16 +39,19 @@ def for_one_cuda(
         spec, index = f"{package}=={release(version)}", row.index.format(build=build)
         command = install(on.python, spec, index=index, force=True, no_deps=True)
         return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
-    driver, found = driver_cuda(on.facts), torch_table.release(text_of(torch.version))
-    fitting = [v for v in (found.wheels if found and driver else ()) if _major(v) in wanted]
-    runs = [v for v in fitting if torch_table.driver_runs(v, driver or "")]
+    driver, build_row = driver_cuda(on.facts), torch_table.release(text_of(torch.version))
+    capabilities = tuple(text_of(gpu.capability) for gpu in compute_gpus(on.facts, "nvidia"))
+    if build_row is None or driver is None or not all(capabilities):
+        return ()
+    fitting = torch_table.wheels_for(capabilities, driver, machine=known_or(on.facts.host.architecture, "x86_64"))
+    runs = [one.variant for one in fitting if one.version == build_row.version and _major(one.variant) in wanted]
     if not runs:
         return ()
     variant = max(runs, key=lambda v: numbers(torch_table.cuda_of_variant(v) or "0"))
     specs = [f"{name}=={release(there[name].version)}" if name in there else name for name in family]
     message = f"Install PyTorch's build for CUDA {_major(variant)} in the same release, as {package} is built for it."
-    command = install(on.python, *specs, index=torch_table.index_of(variant), force=True)
-    return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
+    commands = another_build(on.python, *specs, index=torch_table.index_of(variant))
+    return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=proof),)
 
 
 def _major(variant: str) -> str:

@@ -278,6 +278,8 @@ def torch_index(python: Python, torch: Framework) -> str | None:
     """
     version, cuda = present(torch.version), torch.cuda if isinstance(torch.cuda, str) else ""
     build = version.partition("+")[2] or (torch_table.cuda_variant(cuda) if cuda.count(".") == 1 else "")
+    if amds := _OF_AMD.search(version):
+        build = f"rocm{'.'.join(amds[1].split('.')[:2])}"  # AMD's page has nothing but PyTorch and its companions
     row = torch_table.release(version)
     if not build or ("+" not in (version_of(python, "torch") or version) and row and row.default == build):
         return None

@@ -4,7 +4,8 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts, PciDevice, Python
 from gpudoctor.fixes import amd, system
 from gpudoctor.fixes.container import engine
-from gpudoctor.fixes.python import another_build, install
+from gpudoctor.fixes.environment import install_system
+from gpudoctor.fixes.python import another_build, install, lasting
 from gpudoctor.fixes.system_container import holds_a_system, open_node
 from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.knowledge import intel
@@ -53,21 +54,18 @@ def xpu_build(python: Python) -> Fix:
 def level_zero(facts: Facts) -> tuple[Fix, ...]:
     """Install Level Zero's loader and Intel's driver for it."""
     names = intel.packages(system.family_of(facts) or "")
-    commands = system.install(facts, *names) if names else ()
-    more = " In a container, add them to the image." if in_container(facts) else ""
-    message = (
-        f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
-    )
+    commands = install_system(facts, *names) if names else ()
+    message = f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases)."
+    message += lasting(facts)
     return (Fix(message, commands, "reinstall-package", root=True, verify=proof(facts)),)
 
 
 def opencl(facts: Facts) -> Fix:
     """Install Intel's driver for OpenCL."""
     names = intel.opencl_packages(system.family_of(facts) or "")
-    more = " In a container, add it to the image." if in_container(facts) else ""
-    message = f"Install Intel's driver for OpenCL.{more}"
+    message = f"Install Intel's driver for OpenCL.{lasting(facts)}"
     undo = system.remove(facts, *names) if names else ()
-    commands = system.install(facts, *names) if names else ()
+    commands = install_system(facts, *names) if names else ()
     return Fix(message, commands, "reinstall-package", root=True, undo=undo, verify=query("clinfo", "-l"))
 
 

@@ -105,7 +105,8 @@ def _cuda(facts: Facts, names: Sequence[str]) -> tuple[Fix, ...]:
     majors = {major for name in names for major in sonames.majors_of(name)}
     family, row = system.family_of(facts), toolkit.repository_of(facts)
     release = toolkits.nearest(row, f"{majors.pop()}.99") if len(majors) == 1 else None
-    if release is None or family is None or (row is None and family != "arch"):
+    newest = toolkits.toolkits().toolkit.releases[-1]  # the only one that Arch has
+    if release is None or family is None or (row is None and (family != "arch" or release != newest)):
         return ()
     message = f"Install the libraries of CUDA {release} (this package contains no driver).{lasting(facts)}"
     name = llama_cpp.cuda_libraries(family, release)
@@ -123,7 +124,7 @@ def _rocm(facts: Facts, names: Sequence[str]) -> tuple[Fix, ...]:
     if None in packages or other or of_debian or not (has_rocm(facts) or of_fedora or family == "arch"):
         return ()
     found = tuple(dict.fromkeys(name for name in packages if name))
-    message = f"Install {', '.join(found)}, which contain the missing libraries of ROCm.{lasting(facts)}"
+    message = f"Install {', '.join(found)} for the missing libraries of ROCm.{lasting(facts)}"
     tasks = (*install_system(facts, *found), as_root("ldconfig"))
     return (Fix(message, tasks, "reinstall-package", root=True, verify=proof(facts)),)
 
@@ -134,7 +135,7 @@ def _by_hand(facts: Facts, kind: str, names: Sequence[str]) -> tuple[Fix, ...]:
     of = next((f" {found[0]} or newer" for name in names if (found := sonames.rocm_releases_of(name))), "")
     guide = f" {amd.INSTALL}" if kind == "hip" else ""
     packages = [one for name in names if kind == "hip" and (one := llama_cpp.rocm_package_of(name, "amd"))]
-    listed = f" with {', '.join(dict.fromkeys(packages))}" if packages else ""
+    listed = f" (packages {', '.join(dict.fromkeys(packages))})" if packages else ""
     message = (
         f"Install the {title}{of} that it was built with{listed}: each major release has other names of libraries."
         f"{guide}{lasting(facts)}"

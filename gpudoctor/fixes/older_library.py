@@ -11,6 +11,7 @@ from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import LackedSymbol
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython
+from gpudoctor.tasks import export, unset
 
 
 def newer_library(on: OnPython, one: PackageImport, lacked: LackedSymbol) -> tuple[Fix, ...]:
@@ -30,8 +31,11 @@ def newer_library(on: OnPython, one: PackageImport, lacked: LackedSymbol) -> tup
         return (older,)
     name = wheel[0].partition("==")[0]
     message = f"Install a newer {name}, which has {lacked.symbol}."
-    if on.facts.host.environment.get("LD_LIBRARY_PATH"):
-        message = f"Unset LD_LIBRARY_PATH, from which {lacked.library} may come. If the error stays: {message}"
+    first: tuple[Fix, ...] = ()
+    if value := on.facts.host.environment.get("LD_LIBRARY_PATH"):
+        text = f"Unset LD_LIBRARY_PATH, from which an older {lacked.library} may come."
+        undo = export("LD_LIBRARY_PATH", value)
+        first = (Fix(text, (unset("LD_LIBRARY_PATH"),), "change-environment", undo=(undo,), verify=proof),)
     note = " pip reports a conflict where PyTorch pins another release, and installs it." if torch else ""
     newer = install(on.python, wheel[0], upgrade=True)
-    return Fix(f"{message}{note}{lasting(on.facts)}", (newer,), "reinstall-package", verify=proof), older
+    return *first, Fix(f"{message}{note}{lasting(on.facts)}", (newer,), "reinstall-package", verify=proof), older

@@ -17,6 +17,7 @@ from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Edit, Tasks, as_root, cmd, filtered, pipe, query, unset
 from gpudoctor.tasks.placeholders import CONTAINER, REST
 
+_IMAGE, _ENGINES = "ollama/ollama", ("docker", "podman")
 _INSTALLER = "https://ollama.com/install.sh"
 INSTALL = pipe(cmd("curl", "-fsSL", _INSTALLER), cmd("sh"))
 _RELOAD = as_root("systemctl", "daemon-reload")
@@ -59,15 +60,19 @@ def build_for(facts: Facts, backend: str) -> Fix | None:
 
 def with_vulkan(facts: Facts) -> Fix:
     """Let it compute with Vulkan, which needs no kernels for the GPU's target."""
-    newer = f"Upgrade Ollama to {ollama().vulkan} or newer, and let it compute with Vulkan"
+    # The image with the tag rocm has no library for Vulkan.
+    which = f" (image {_IMAGE})" if _is_of_image(facts) else ""
+    newer = f"Upgrade Ollama to {ollama().vulkan} or newer{which}, and let it compute with Vulkan"
     if _is_packaged(facts, "arch"):
         tasks: Tasks = (*system.install(facts, "ollama-vulkan"), RESTART)
         message = "Install ollama-vulkan, the distribution's library for Vulkan."
         undo = system.remove(facts, "ollama-vulkan")
         return Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=PROOF)
     change = with_variable(facts, "OLLAMA_VULKAN", "1", newer, "services.ollama.package = pkgs.ollama-vulkan;")
-    if _is_of_image(facts) or _is_packaged(facts, "nixos"):
+    if _is_packaged(facts, "nixos"):
         return change
+    if _is_of_image(facts):
+        return msgspec.structs.replace(change, tasks=(*_pull(facts, _IMAGE), *change.tasks))
     return msgspec.structs.replace(change, tasks=(INSTALL, *change.tasks), action="reinstall-package", root=True)
 
 
@@ -80,7 +85,7 @@ def older(facts: Facts, release: str, message: str) -> Fix | None:
         message: one sentence that starts with a verb.
     """
     if _is_of_image(facts):
-        return again(message, cmd("docker", "pull", f"ollama/ollama:{release}-rocm"), verify=PROOF)
+        return again(message, *_pull(facts, f"{_IMAGE}:{release}-rocm"), verify=_PS)
     if not present(facts.ollama.program).startswith("/usr/local/"):
         return None
     install = pipe(cmd("curl", "-fsSL", _INSTALLER), cmd("sh", env=(("OLLAMA_VERSION", release),)))
@@ -117,9 +122,12 @@ def with_variable(facts: Facts, name: str, value: str | None, message: str, nixo
         nixos_option: the line of NixOS's configuration that does the same, where there is an option of its own.
     """
     if _is_of_image(facts):
+        outside = f"{message}: on the host, recreate the container"
         if value is None:
-            return again(f"{message}: on the host, recreate the container without {name}.", verify=_PS)
-        return again(f"{message}.", cmd("docker", "run", "-e", f"{name}={value}", REST), verify=_PS)
+            return again(f"{outside} without {name}.", verify=_PS)
+        program, setting = engine(facts), f"{name}={value}"
+        start: Tasks = (cmd(program, "run", "-e", setting, REST),) if program in _ENGINES else ()
+        return again(f"{outside} with {setting}.", *start, verify=_PS)
     if nixos.is_nixos(facts):
         option = f"services.ollama.environmentVariables.{name}"
         text = f'{option} = "{value}";' if value is not None else f"# without {option}"
@@ -131,7 +139,7 @@ def with_variable(facts: Facts, name: str, value: str | None, message: str, nixo
     path = f"{_DROP_INS}/{name.lower().replace('_', '-')}.conf"
     line = f'Environment="{name}={value}"' if value is not None else f"UnsetEnvironment={name}"
     write = Edit(path, text=f"[Service]\n{line}\n", root=True)
-    tasks = (as_root("mkdir", "-p", _DROP_INS), write, _RELOAD, RESTART)
+    tasks = (write, _RELOAD, RESTART)
     undo: Tasks = (Edit(path, gone=True, root=True), _RELOAD, RESTART)
     return Fix(f"{message}.", tasks, "change-environment", root=True, undo=undo, verify=PROOF)
 
@@ -165,10 +173,15 @@ def _is_of_image(facts: Facts) -> bool:
 
 def _image(facts: Facts, backend: str | None, what: str) -> Fix:
     """Take Ollama's own image: with the tag rocm for AMD GPUs."""
-    name = "ollama/ollama:rocm" if backend == "hip" else "ollama/ollama"
+    name = f"{_IMAGE}:rocm" if backend == "hip" else _IMAGE
     message = f"On the host, recreate the container with its options from the image {name}, which {what}."
+    pull = _pull(facts, name)
+    proof = filtered(query(engine(facts), "logs", CONTAINER), _SHOWN) if pull else _PS
+    return again(message, *pull, verify=proof)
+
+
+def _pull(facts: Facts, image: str) -> Tasks:
+    """Fetch an image with the engine that runs this container; none where that is not typed."""
     program = engine(facts)
-    if program not in ("docker", "podman"):
-        return again(message, verify=_PS)
-    pulled = name if program == "docker" else f"docker.io/{name}"
-    return again(message, cmd(program, "pull", pulled), verify=filtered(query(program, "logs", CONTAINER), _SHOWN))
+    name = image if program == "docker" else f"docker.io/{image}"
+    return (cmd(program, "pull", name),) if program in _ENGINES else ()

@@ -68,18 +68,15 @@ def newer_torch_needed(one: PackageImport, other: Package) -> tuple[str, str] | 
 
 def _newer_torch(on: OnPython, one: PackageImport, name: str, first: str) -> tuple[Fix, ...]:
     """Install a PyTorch that has a name, where one with it supports the GPU, or an older release of the package."""
-    from gpudoctor.fixes.torch_build import reinstall_torch, torch_choice  # for few of the imports that fail
+    from gpudoctor.fixes.torch_build import torch_since  # for few of the imports that fail
 
-    choice, proof = torch_choice(on.facts, on.python), import_proof(on, one)
-    framework = next((f for f in on.python.frameworks if f.name == "torch"), None)
-    fits = choice is not None and numbers(choice.version) >= numbers(first)
-    newer = reinstall_torch(on.facts, on.python, framework) if fits else ()
+    newer = torch_since(on.facts, on.python, first)
     message = (
         f"Install an older release of {one.package}, from before it used torch.{name}; "
         f"if the error stays, take a still older one.{lasting(on.facts)}"
     )
     task = install(on.python, f"{one.package}<{release(one.version)}")
-    return (*newer, Fix(message, (task,), "reinstall-package", verify=proof))
+    return (*newer, Fix(message, (task,), "reinstall-package", verify=import_proof(on, one)))
 
 
 def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:

@@ -80,7 +80,7 @@ def pixi(python: Python, *arguments: str) -> Command:
     verb, *rest = arguments
     place, prefix = manifest_of(python), python.prefix if isinstance(python.prefix, str) else ""
     name = prefix.partition("/.pixi/envs/")[2].partition("/")[0]
-    other = ("-e", name) if verb in ("install", "reinstall", "run") and name not in ("", "default") else ()
+    other = ("-e", name) if verb in ("clean", "install", "reinstall", "run") and name not in ("", "default") else ()
     return cmd("pixi", verb, *place, *other, *rest, person=not place)
 
 

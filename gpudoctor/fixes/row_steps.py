@@ -11,6 +11,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.python import manager_of
 from gpudoctor.fixes.system import driver_packages, family_of
+from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown
@@ -21,12 +22,16 @@ from gpudoctor.tasks import Manual
 _HOST = pattern(
     r"\b(ubuntu-drivers|(nvidia-)?modprobe|rmmod|dkms|akmods?|kmodgenca|mokutil|dracut|update-initramfs|update-grub|grubby"
     r"|reboot|poweroff|akmod-nvidia|nvidia-drivers?|nvidia-open|libnvidia-compute|xorg-x11-drv-nvidia|libcuda1|kernel-devel"
-    r"|linux-(headers|generic|firmware)|nvidia-fabric-?manager|nvidia-gridd|nvidia-persistenced|amdgpu-install)\b"
-    r"|/etc/modprobe\.d|kernel command line|--gpu-?reset|systemctl (isolate|set-default)|nvidia-smi -(pl|pm|c|mig|r)\b"
+    r"|linux-(headers|generic|firmware)|nvidia-fabric-?manager|nvidia-gridd|nvidia-(persistence|power)d|amdgpu-install)\b"
+    r"|/etc/modprobe\.d|kernel command line|--gpu-?reset|systemctl (isolate|set-default)"
+    r"|nvidia-smi -(pl|pm|lgc|c|mig|r)\b"
 )
 # What sets up the engine that starts containers, which no container has.
 _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restart (docker|containerd|crio))\b")
-_CUDA_BUILD = pattern(r"/whl/cu\d")  # PyTorch's indexes for NVIDIA's GPUs
+# Wheels for NVIDIA's GPUs; those of PyTorch's indexes, which have the same ones for others; steps for NVIDIA's alone.
+_CUDA_BUILD = pattern(r"/whl/cu\d")
+_TORCH_INDEX = pattern(r"https://download\.pytorch\.org/whl/cu\d+")
+_OF_CUDA = pattern(r"CUDA|\bcu\d|torch\w*[<=>~]")
 _PCI = pattern(r"^lspci\b")  # WSL has no PCI device that it could show
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")  # no pod has it
 _PINNED = pattern(r"\binstall (?:\S+ )*nvidia-driver-(\d+)")
@@ -81,7 +86,7 @@ def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
         return True
     if fix.without_driver and gpus_of(facts, "nvidia"):
         return True
-    if any(_CUDA_BUILD.search(line) for line in alternatives(fix)) and _is_of_another_vendor(facts):
+    if _is_of_another_vendor(facts) and _brings_cuda(fix, facts):
         return True
     if fix.where == "wsl":
         return facts.host.wsl is None
@@ -97,6 +102,21 @@ def _is_of_another_vendor(facts: Facts) -> bool:
     """Whether a framework here is built for AMD's or Intel's GPUs, or AMD's are there, and nothing of NVIDIA's is."""
     builds = {one.variant for python in facts.pythons for one in python.frameworks if isinstance(one.variant, str)}
     return bool(builds & {"rocm", "xpu"} or gpus_of(facts, "amd")) and not has_nvidia(facts)
+
+
+def _brings_cuda(fix: SymptomFix, facts: Facts) -> bool:
+    """Whether a step installs builds for CUDA, and no index that is known has the same for the PyTorch here."""
+    lines = [line for line in alternatives(fix) if _CUDA_BUILD.search(line)]
+    texts = (fix.message, *(_TORCH_INDEX.sub("", line) for line in lines))
+    fits = _own_index(facts) is not None and not any(_CUDA_BUILD.search(one) or _OF_CUDA.search(one) for one in texts)
+    return bool(lines) and not fits
+
+
+def _own_index(facts: Facts) -> str | None:
+    """The index of the one PyTorch for AMD's or Intel's GPUs that is here; None: it is not known."""
+    versions = {one.version for python in facts.pythons for one in python.frameworks if one.variant in ("rocm", "xpu")}
+    indexes = {torch.index_of_build(one) for one in versions if isinstance(one, str)}
+    return indexes.pop() if len(indexes) == 1 else None
 
 
 def _runs_no_containers(facts: Facts, pods: bool) -> bool:
@@ -188,6 +208,8 @@ def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
     if own is not None:
         chosen = (one if isinstance(one, str) else next((one[k] for k in own if k in one), "") for one in fix.commands)
         lines = tuple(filter(None, chosen))
+    if _is_of_another_vendor(facts) and (index := _own_index(facts)):
+        lines = tuple(_TORCH_INDEX.sub(index, one) for one in lines)
     lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
     return tuple(_SUDO.sub("", one) for one in lines) if facts.host.user.uid == 0 else lines
 

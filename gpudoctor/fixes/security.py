@@ -8,11 +8,11 @@ from gpudoctor.fixes.container import CONTAINER_AGAIN, restart_docker, toolkit_c
 from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.fixes.python import add, lasting
 from gpudoctor.fixes.system import driver_packages, family_of, install
-from gpudoctor.fixes.torch_build import TORCH_FAMILY, reinstall_torch, torch_choice
+from gpudoctor.fixes.torch_build import TORCH_FAMILY, torch_since
 from gpudoctor.knowledge.packages import Flavour, refresh_command
 from gpudoctor.knowledge.vulnerabilities import Vulnerability, vulnerabilities
 from gpudoctor.queries.driver import module_flavor
-from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.queries.packages import packages_of
 from gpudoctor.queries.security import newest_of
 from gpudoctor.targets import OnPython, in_container, on_wsl
 from gpudoctor.tasks import filtered, query
@@ -79,10 +79,8 @@ def newer_package(on: OnPython, name: str, found: Sequence[Vulnerability]) -> tu
     message = f"Upgrade PyTorch to {release} or newer; packages that are compiled against it have to follow."
     if holders := _forbidding(on, release):
         message += f" Upgrade {' and '.join(holders)} first, to releases that permit it."
-    choice = torch_choice(on.facts, on.python)
-    if holders or choice is None or numbers(choice.version) < numbers(release)[:2]:
-        return (Fix(message, action="reinstall-package"),)
-    return reinstall_torch(on.facts, on.python)
+    newer = () if holders else torch_since(on.facts, on.python, release)
+    return newer or (Fix(message, action="reinstall-package"),)
 
 
 def _forbidding(on: OnPython, release: str) -> list[str]:

@@ -27,8 +27,9 @@ from gpudoctor.fixes.python import (
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known_or, present
 from gpudoctor.queries import driver
+from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import torch_gfx
-from gpudoctor.queries.packages import python_minor
+from gpudoctor.queries.packages import numbers, python_minor
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus
 from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
@@ -181,6 +182,14 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
         cmd(f"{NEW}/bin/python", "-m", "pip", "install", *source, *names, env=env, note=note),
     )
     return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
+
+
+def torch_since(facts: Facts, python: Python, release: str) -> tuple[Fix, ...]:
+    """Install the PyTorch build for this GPU, driver and Python where it is of a release or newer; else nothing."""
+    choice = torch_choice(facts, python)
+    if choice is None or numbers(choice.version) < numbers(release)[:2]:
+        return ()
+    return reinstall_torch(facts, python, one_of(python, "torch"))
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: Sequence[CondaPackage]) -> Fix:

@@ -103,6 +103,12 @@ def _variable(one: Variable) -> str:
     return f"export {one.name}={value}"
 
 
+# Directories that are made by those who put the first file into them.
+_MADE_FIRST = pattern(
+    r"(/etc/(?:systemd/system/[^/]+\.d|containers/containers\.conf\.d|k0s/containerd\.d|portage/package\.\w+))/[^/]+"
+)
+
+
 def _edit(one: Edit, sudo: bool) -> str:
     path = quoted(one.path)
     if one.gone:
@@ -115,6 +121,8 @@ def _edit(one: Edit, sudo: bool) -> str:
         return "\n".join((f"# in {one.path}:", *(section.text for section in one.sections)))
     lines = one.add or tuple((one.text or "").splitlines())
     what = f"echo {quoted(lines[0])}" if len(lines) == 1 else f"printf '%s\\n' {' '.join(quoted(n) for n in lines)}"
+    if found := _MADE_FIRST.fullmatch(one.path):
+        what = f"{_sudo(one.root and sudo)}mkdir -p {found[1]} && {what}"
     if one.root and sudo:
         return f"{what} | sudo tee {'-a ' if one.add else ''}{path}"
     return f"{what} {'>>' if one.add else '>'} {path}"

@@ -23,15 +23,23 @@ def serving(
 
 def test_pytorch_is_installed_for_the_cuda_of_the_package() -> None:
     facts = serving("vllm", "0.21.0", "libcudart.so.13", cuda="12.9")
-    first = commands(library_missing, facts).splitlines()[:2]
-    assert first[0] == "Install PyTorch's build for CUDA 13 in the same release, as vllm is built for it."
-    assert "--index-url https://download.pytorch.org/whl/cu130 torch==2.11.0 torchvision==0.26.0" in first[1]
+    message, build, rest = commands(library_missing, facts).splitlines()[:3]
+    assert message.startswith("Install PyTorch's build for CUDA 13 in the same release, as vllm is built for it.")
+    specs = "--index-url https://download.pytorch.org/whl/cu130 torch==2.11.0 torchvision==0.26.0"
+    # That index has old releases of NumPy and Pillow, too.
+    assert build.endswith(f"--force-reinstall --no-deps {specs}")
+    assert rest.endswith(f"pip install {specs}")
 
 
 def test_a_driver_that_does_not_run_it_gets_another_build_of_the_package() -> None:
     said = commands(library_missing, serving("vllm", "0.21.0", "libcudart.so.13", cuda="12.9", driver="12.8"))
     assert "torch==" not in said
     assert "Install a release of vllm that is built for CUDA 12" in said
+
+
+def test_no_build_is_installed_that_has_no_code_for_the_gpu() -> None:
+    volta = change(serving("vllm", "0.21.0", "libcudart.so.13", cuda="12.9"), "gpus.0.capability", "7.0")
+    assert "/whl/cu130" not in commands(library_missing, volta)
 
 
 def test_conda_chooses_its_builds_itself() -> None:

@@ -283,6 +283,24 @@ def test_a_driver_is_installed_with_this_distributions_command() -> None:
     assert "elsewhere the distribution's package" in outside.message
 
 
+def test_amds_repositories_are_no_matter_of_nvidias_driver() -> None:
+    for facts in WSL, DOCKER:
+        first = fitting(known("amd-repository-missing"), facts)[0]
+        assert (first.place, first.message) == ("here", "See which files name it, and remove them.")
+        assert not [one for one in fitting(known("amd-repository-missing"), facts) if "NVIDIA" in one.message]
+
+
+def test_no_container_changes_power_or_clocks_of_its_host() -> None:
+    for id_ in "smi-power-limit-fixed", "nvidia-jump-label":
+        assert {one.place for one in fitting(known(id_), DOCKER)} == {"outside"}
+
+
+@at_once([row.id for row in ROWS])
+def test_what_follows_a_step_is_not_the_first(row: str) -> None:
+    for facts in UBUNTU, WSL, DOCKER, POD:
+        assert not [one for one in fitting(known(row), facts)[:1] if one.message.startswith("Then")]
+
+
 @pytest.mark.parametrize("row", [row.id for row in ROWS])
 def test_no_command_of_a_message_has_a_remark_behind_it(row: str) -> None:
     assert [one for one in written(row) if re.search(r"(^|\s)# ", one)] == []
@@ -313,3 +331,11 @@ def test_no_step_brings_cuda_builds_to_other_gpus() -> None:
     shown = [line for row in ROWS for step in steps(row, rocm) for line in step.commands]
     assert [line for line in shown if re.search(r"/whl/cu\d", line)] == []
     assert any("/whl/cu" in line for step in steps(known("torchvision"), UBUNTU) for line in step.commands)
+    indexed = change(rocm, "pythons.0.frameworks.0.version", "2.9.1+rocm7.2")
+    (one,) = steps(known("torchvision"), indexed)
+    assert one.commands[0].endswith("--index-url https://download.pytorch.org/whl/rocm7.2")
+    shown = [line for row in ROWS for step in steps(row, indexed) for line in step.commands]
+    assert not [line for line in shown if re.search(r"/whl/cu\d|(torch\w*[<=>~]|flashinfer).*/whl/rocm", line)]
+    assert steps(known("torch-arch"), indexed) == ()
+    own = change(rocm, "pythons.0.frameworks.0.version", "2.9.1+rocm7.2.0.lw.git7e1940d4")
+    assert steps(known("torchvision"), own) == ()

@@ -49,6 +49,12 @@ TOML = (FileSection("[a]", ("b = 1",)), FileSection("[[c]]", ('d = "e"',)))
         (Edit("/f", add=("a",), root=True), "echo a | sudo tee -a /f", "echo a >> /f"),
         (Edit("/f", gone=True, root=True), "sudo rm /f", "rm /f"),
         (
+            Edit("/etc/systemd/system/u.service.d/f", text="a\n", root=True),
+            "sudo mkdir -p /etc/systemd/system/u.service.d && echo a | sudo tee /etc/systemd/system/u.service.d/f",
+            "mkdir -p /etc/systemd/system/u.service.d && echo a > /etc/systemd/system/u.service.d/f",
+        ),
+        (Edit("/etc/systemd/system/u.service", text="a\n"), "echo a > /etc/systemd/system/u.service", None),
+        (
             Edit("/g", word=("G", "w=1"), root=True),
             """sudo sed -i 's/^\\(G="[^"]*\\)/\\1 w=1/' /g""",
             """sed -i 's/^\\(G="[^"]*\\)/\\1 w=1/' /g""",

@@ -70,20 +70,29 @@ def test_who_takes_gpus_from_it(facts: Facts, severity: Severity) -> None:
     assert [verdict.severity for verdict in run(cdi_incomplete, facts)] == [severity]
 
 
+MAKE = "sudo nvidia-modprobe -c 0 -u"
+
+
 @pytest.mark.parametrize(
     ("distribution", "service", "commands"),
     [
-        ("ubuntu", True, ["sudo systemctl restart nvidia-cdi-refresh.service", "uvm.conf"]),
-        ("ubuntu", False, [f"sudo nvidia-ctk cdi generate --output={VAR}", "/etc/modules-load.d/nvidia-uvm.conf"]),
+        ("ubuntu", True, [MAKE, "sudo systemctl restart nvidia-cdi-refresh.service", "uvm.conf"]),
+        (
+            "ubuntu",
+            False,
+            [MAKE, f"sudo nvidia-ctk cdi generate --output={VAR}", "/etc/modules-load.d/nvidia-uvm.conf"],
+        ),
+        # NixOS has no nvidia-modprobe.
         ("nixos", False, ["nvidia-container-toolkit-cdi-generator.service", "boot.kernelModules"]),
     ],
 )
 def test_the_node_is_made_first_and_again_at_each_boot(distribution: str, service: bool, commands: list[str]) -> None:
     facts = change(there(*nodes(GPU), cdi_service=service), "host.distribution.id", distribution)
     first, lasting = run(cdi_incomplete, facts)[0].fixes
-    assert first.commands[:2] == ("sudo modprobe nvidia_uvm", "sudo nvidia-modprobe -c 0 -u")
-    assert commands[0] in first.commands[2]
-    assert any(commands[1] in command for command in lasting.commands)
+    assert first.commands[0] == "sudo modprobe nvidia_uvm"
+    *again, later = commands
+    assert all(one in command for one, command in zip(again, first.commands[1:], strict=True))
+    assert any(later in command for command in lasting.commands)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,8 @@ def test_another_place_is_named() -> None:
     assert "sudo mount -o remount,exec /tmp" in typed
     inside = commands(cache_noexec, change(having(), "host.container", "docker"))
     assert "mount -o" not in inside
-    assert "`--tmpfs` noexec by default" in inside
+    assert "docker run --tmpfs /tmp:exec ..." in inside
+    pod = change(change(having(), "host.container", "containerd"), "host.kubernetes", True)
+    assert "docker run" not in commands(cache_noexec, pod)
     both = commands(cache_noexec, having(triton=False))
     assert "export TRITON_CACHE_DIR=/home/ada/.cache/triton" in both

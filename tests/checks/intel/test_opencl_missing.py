@@ -54,3 +54,9 @@ def test_opencl_missing(facts: Facts, verdict: tuple[str, str], severity: Severi
 def test_the_package_of_each_family(identity: str, command: str) -> None:
     (fix,) = run(opencl_missing, change(vino(), "host.distribution", Distribution(id=identity)))[0].fixes
     assert fix.commands == (command,)
+
+
+def test_in_an_image_the_lists_of_packages_are_fetched_first() -> None:
+    (verdict,) = run(opencl_missing, change(vino(), "host.container", "docker"))
+    assert verdict.fixes[0].commands == ("sudo apt-get update", "sudo apt-get install intel-opencl-icd")
+    assert "Dockerfile" in verdict.fixes[0].message

@@ -133,6 +133,9 @@ def test_a_library_that_is_not_installed(facts: Facts, command: str) -> None:
 def test_the_packages_of_the_release_that_it_was_built_for() -> None:
     cuda = fixes(gone(nvidia_host(), "cuda", "libcublas.so.12"))[0]
     assert "sudo apt-get install cuda-libraries-12-9" in cuda
+    arch = of(nvidia_host(), "arch")
+    assert fixes(gone(arch, "cuda", "libcublas.so.13"))[0] == ("sudo pacman -S cuda", "sudo ldconfig")
+    assert fixes(gone(arch, "cuda", "libcublas.so.12"))[0] == ()  # Arch has the newest release alone
     seven = change(amd_host(), "amd.rocm", "7.2.4")
     assert fixes(gone(seven, "hip", "libamdhip64.so.7"))[0] == ("sudo apt-get install hip-runtime-amd", "sudo ldconfig")
     six = run(library_not_found, gone(change(amd_host(), "amd.rocm", "6.4.1"), "hip", "libamdhip64.so.7"))[0].fixes

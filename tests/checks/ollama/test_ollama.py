@@ -271,14 +271,15 @@ def shown(facts: Facts) -> list[tuple[str, ...]]:
 
 def test_the_override_goes_where_ollama_reads_it() -> None:
     unit, vulkan = shown(navi())
-    assert unit[0] == "sudo mkdir -p /etc/systemd/system/ollama.service.d"
-    assert "ollama.service.d/hsa-override-gfx-version.conf" in unit[1]
-    assert 'Environment="HSA_OVERRIDE_GFX_VERSION=10.3.0"' in unit[1]
-    assert unit[2:] == ("sudo systemctl daemon-reload", "sudo systemctl restart ollama")
-    assert "OLLAMA_VULKAN=1" in vulkan[2]
+    assert unit[0].startswith("sudo mkdir -p /etc/systemd/system/ollama.service.d && ")
+    assert "ollama.service.d/hsa-override-gfx-version.conf" in unit[0]
+    assert 'Environment="HSA_OVERRIDE_GFX_VERSION=10.3.0"' in unit[0]
+    assert unit[1:] == ("sudo systemctl daemon-reload", "sudo systemctl restart ollama")
+    assert "OLLAMA_VULKAN=1" in vulkan[1]
     assert shown(navi(service=NO_SERVICE))[0] == ("HSA_OVERRIDE_GFX_VERSION=10.3.0 ollama serve",)
     inside = shown(change(navi(service=NO_SERVICE), "host.container", "docker"))
-    assert "-e HSA_OVERRIDE_GFX_VERSION=10.3.0" in inside[0][0]
+    assert "docker run -e HSA_OVERRIDE_GFX_VERSION=10.3.0" in inside[0][0]
+    assert inside[1] == ("docker pull ollama/ollama", "docker run -e OLLAMA_VULKAN=1 ...")
     nixos = shown(navi(system="nixos", program="/run/current-system/sw/bin/ollama"))
     assert nixos[0][0].endswith('services.ollama.rocmOverrideGfx = "10.3.0";')
     arch = shown(navi(system="arch", program="/usr/bin/ollama"))
@@ -288,9 +289,18 @@ def test_the_override_goes_where_ollama_reads_it() -> None:
 def test_gpus_that_newer_releases_dropped() -> None:
     older, vulkan = shown(navi(VEGA))
     assert older == ("curl -fsSL https://ollama.com/install.sh | OLLAMA_VERSION=0.12.3 sh",)
-    assert "OLLAMA_VULKAN=1" in vulkan[2]
+    assert "OLLAMA_VULKAN=1" in vulkan[1]
     (alone,) = shown(navi(VEGA, program="/usr/bin/ollama"))
-    assert "OLLAMA_VULKAN=1" in alone[2]
+    assert "OLLAMA_VULKAN=1" in alone[1]
+
+
+def test_the_engine_of_the_container_is_the_one_that_is_typed() -> None:
+    podman = change(navi(VEGA, service=NO_SERVICE), "host.container", "podman")
+    assert shown(podman) == [
+        ("podman pull docker.io/ollama/ollama:0.12.3-rocm",),
+        ("podman pull docker.io/ollama/ollama", "podman run -e OLLAMA_VULKAN=1 ..."),
+    ]
+    assert shown(change(podman, "host.kubernetes", True)) == [(), ()]
 
 
 CLOSED = (

@@ -11,6 +11,7 @@ from gpudoctor.checks.packages.ctranslate2_cudnn import ctranslate2_cudnn
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.fixes.extensions import torch_index
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import abi
 from tests.builders import change, framework, with_framework
@@ -49,6 +50,11 @@ def test_amds_own_wheels_of_two_releases() -> None:
     assert place in commands(torchvision_mismatch, facts)
     fits = package("torchvision", "0.24.0+rocm7.2.0.gitb919bd0c", requires=("numpy", "torch"))
     assert one(torchvision_mismatch, environment(ours, packages=(fits,), facts=amd_host())) == ("pass", "")
+
+
+def test_what_amds_page_does_not_have_comes_from_pytorchs_index_for_its_rocm() -> None:
+    ours = framework("torch", "2.9.1+rocm7.2.0.lw.git7e1940d4", variant="rocm", hip="7.2", cuda=None)
+    assert torch_index(environment(ours).pythons[0], ours) == "https://download.pytorch.org/whl/rocm7.2"
 
 
 def test_a_cpu_build_of_torchvision_beside_a_gpu_build_of_torch() -> None:

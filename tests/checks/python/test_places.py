@@ -176,6 +176,10 @@ def test_pip_over_conda() -> None:
     pixi = change(conda("2.7.1"), "pythons.0.manager", "pixi")
     assert "conda remove" not in commands(conda_and_pip, pixi)
     assert "pixi install" in commands(conda_and_pip, pixi)
+    other = change(pixi, "pythons.0.prefix", "/src/p/.pixi/envs/gpu")
+    typed = commands(conda_and_pip, other)
+    assert "pixi clean --manifest-path /src/p -e gpu" in typed
+    assert "pixi install --manifest-path /src/p -e gpu" in typed
     assert one(conda_and_pip, environment(torch())) == ("pass", "")
     closed = change(conda("2.7.1"), "pythons.0.packages", Unknown("closed"))
     assert one(conda_and_pip, closed) == ("unknown", "closed")

@@ -47,6 +47,13 @@ def test_an_import_that_fails_over_it_is_an_error() -> None:
     assert severity(user_without_name, nameless()) == "warn"
 
 
+def test_the_newer_pytorch_is_one_for_this_driver() -> None:
+    typed = commands(user_without_name, nameless())
+    assert "PyTorch 2.13 and newer need no name. Install the cu126 build" in typed
+    old = change(nameless(), "nvidia.cuda.version", "11.4")
+    assert "2.13" not in commands(user_without_name, old)
+
+
 def test_a_name_is_enough() -> None:
     typed = commands(user_without_name, change(nameless(), "host.container", "docker"))
     assert "export USER=gpu" in typed

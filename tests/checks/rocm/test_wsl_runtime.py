@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.rocm.wsl_runtime import wsl_runtime
-from gpudoctor.facts import Facts, Rocminfo, RocrAgent
+from gpudoctor.facts import Facts, Package, Rocminfo, RocrAgent
 from gpudoctor.facts.host import Distribution
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, library, live, nvidia_host, plain_host, python
@@ -151,6 +151,9 @@ def test_the_loader_is_shown_where_the_library_is() -> None:
 
 def test_no_file_is_moved_that_the_wheel_does_not_have() -> None:
     assert commands(wsl_runtime, windows(hip="7.13.99004", rocdxg=True)) == ["sudo ldconfig"]
+    sdk = Package(name="rocm-sdk-core", version="7.10.0", directory="/opt/env/lib")
+    older = change(windows(ON, hip="7.10.0", rocdxg=True), "pythons.0.packages", (sdk,))
+    assert commands(wsl_runtime, older) == ["sudo ldconfig"]
 
 
 def test_a_mask_is_unset_and_nothing_is_uninstalled() -> None:
