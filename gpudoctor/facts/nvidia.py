@@ -54,6 +54,10 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
     gpus: Maybe[tuple[str, ...]] = NOT  # PCI addresses under /proc/driver/nvidia/gpus
     nodes: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
+    # Looked for where a node answers EPERM: the systemd units that this process is in, outermost first, and those of
+    # them whose files restrict devices.
+    units: tuple[str, ...] = ()
+    restricting_units: tuple[str, ...] = ()
     # The kernel shares no page tables with devices (CONFIG_ARM_SMMU_V3_SVA is off); None: no GPU here needs that.
     sva_missing: Maybe[bool | None] = NOT
     uvm_major: Maybe[Small | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered

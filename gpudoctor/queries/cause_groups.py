@@ -51,6 +51,7 @@ VERSIONS = (
 NODES = (
     "driver.device-nodes-missing",
     "driver.device-nodes-closed",
+    "driver.device-nodes-denied",
     "driver.uvm-missing",
     "driver.uvm-stale",
     "driver.library-missing",

@@ -34,14 +34,24 @@ def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
     now = NvidiaKernel(loaded=loaded, flavor=flavor, modules=modules)
     if not cards and not isinstance(loaded, str) and not any(map(machine.exists, _TRACES)):
         return _unconcerned(now)
+    seen = nodes.probe(machine, cards)
+    units, restricting = ((), ()) if all(node.error != "EPERM" for node in seen) else _units(machine)
     return msgspec.structs.replace(
         now,
         parameters=_parameters(machine),
         gpus=_gpus(machine, loaded),
-        nodes=nodes.probe(machine, cards),
+        nodes=seen,
+        units=units,
+        restricting_units=restricting,
         uvm_major=_uvm_major(machine),
         sva_missing=_sva_missing(machine, cards) if machine.architecture() == "aarch64" else None,
     )
+
+
+def _units(machine: Machine) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from gpudoctor.probes.device_policy import units  # only where a node is denied
+
+    return units(machine)
 
 
 def probe(
