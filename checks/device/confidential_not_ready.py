@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.fabric import is_confidential_guest
+from gpudoctor.fixes.fabric import is_confidential_guest, joined
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.driver import CUDA_NOT_READY, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
@@ -24,12 +24,15 @@ _FIXES = (
 @check(
     title="GPUs not in ready state (confidential computing)",
     severity=Severity.ERROR,
-    cause="In confidential computing mode the GPUs accept no work until they have been attested and set ready; until "
-    "then cuInit fails, although nvidia-smi looks healthy.",
+    cause="In confidential computing mode, and with protected PCIe (PPCIE), GPUs accept no work until they have been "
+    "attested and set ready; until then cuInit fails, although nvidia-smi looks healthy.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/api/group__nvmlConfidentialComputingDefs.html",
+        "https://docs.nvidia.com/deploy/nvml-api/api/structnvmlSystemConfComputeSettings__v1__t.html",
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
+        "https://github.com/NVIDIA/nvtrust/issues/128",
+        "https://github.com/NVIDIA/nvrc/issues/159",
     ),
     targets=own_kernel,
     caused_by=("device.fallen-off-the-bus", "driver.library-mismatch"),
@@ -53,5 +56,7 @@ def _by_the_guest(facts: Facts) -> Problem | None:
     known(facts.log.events)
     if not is_confidential_guest(facts) or events(facts, "uvm-hmm"):
         return None
-    message = "cuInit returns 802 in a confidential virtual machine without NVSwitch: the GPU is not set ready."
-    return Problem(message, texts(events(facts, "confidential-guest")))
+    where = "in a confidential virtual machine without NVSwitch: the GPU is"
+    if joined(facts):
+        where = "in a confidential virtual machine, and every GPU has joined the NVLink fabric: the GPUs are"
+    return Problem(f"cuInit returns 802 {where} not set ready.", texts(events(facts, "confidential-guest")))

@@ -122,6 +122,8 @@ def not_ready(facts: Facts) -> Problem | None:
     waiting = [str(g.index) for g in fabric.waiting(facts)]
     who = f"GPU {waiting[0]} has" if len(waiting) == 1 else f"GPUs {', '.join(waiting)} have"
     which = f"{who} not joined the NVLink fabric" if waiting else "the NVLink fabric is not set up"
+    if fabric.joined(facts):
+        which = "the system is not ready, although every GPU has joined the NVLink fabric"
     if fabric.multi_node(facts):
         return Problem(f"cuInit returns 802: {which}. The controller on the rack's switch trays has to do that.")
     if fabric.switches_elsewhere(facts):

@@ -50,9 +50,15 @@ def switches_elsewhere(facts: Facts) -> bool:
     return hypervisor != "other" or not any(card.generation == "Blackwell" for card in cards_of(facts, "nvidia"))
 
 
+def joined(facts: Facts) -> bool:
+    """Whether every GPU has joined the NVLink fabric."""
+    gpus = gpus_of(facts, "nvidia")
+    return bool(gpus) and all(gpu.fabric_state == "completed" for gpu in gpus)
+
+
 def is_confidential_guest(facts: Facts) -> bool:
-    """Whether this is a confidential virtual machine (SEV-SNP, TDX) whose GPUs join no fabric."""
-    return bool(events(facts, "confidential-guest")) and not needs_manager(facts)
+    """Whether this is a confidential virtual machine (SEV-SNP, TDX) whose GPUs need not join a fabric, or have."""
+    return bool(events(facts, "confidential-guest")) and (joined(facts) or not needs_manager(facts))
 
 
 def needs_subnet_manager(facts: Facts) -> bool:

@@ -23,8 +23,17 @@ def driver(nv: NvmlLibrary) -> dict[str, Any]:
     """Whether confidential computing is on, and whether the GPUs take programs then."""
     py = nv.py
     on = nv.ask(lambda: bool(py.nvmlSystemGetConfComputeState().ccFeature))
+    # With protected PCIe (several GPUs in one guest) the state is off, and the GPUs wait to be set ready all the same.
+    if on is False and nv.ask(functools.partial(_protects_several, py)) is True:
+        on = True
     ready = nv.ask(lambda: bool(py.nvmlSystemGetConfComputeGpusReadyState())) if on is True else on or None
     return {"confidential": on, "accepts_work": ready}
+
+
+def _protects_several(py: Any) -> bool:
+    settings = py.c_nvmlSystemConfComputeSettings_v1_t()
+    py._nvmlCheckReturn(py.nvmlSystemGetConfComputeSettings(ctypes.byref(settings)))
+    return bool(settings.multiGpuMode)
 
 
 def gpu(nv: NvmlLibrary, handle: Any, reported: dict[str, Any]) -> dict[str, Any]:

@@ -180,9 +180,14 @@ def test_a_broken_inforom_is_no_error_of_the_question(datacentre: str) -> None:
 
 
 @needs_gcc
-@pytest.mark.parametrize(("feature", "reported"), [("0", (False, None)), ("1", (True, False))])
-def test_confidential_computing(datacentre: str, feature: str, reported: tuple[bool, bool | None]) -> None:
-    said, _ = asked(datacentre, STANDIN_CONFIDENTIAL=feature)
+@pytest.mark.parametrize(
+    ("feature", "several", "reported"),
+    [("0", "0", (False, None)), ("1", "0", (True, False)), ("0", "1", (True, False)), ("1", "2", (True, False))],
+)
+def test_confidential_computing(
+    datacentre: str, feature: str, several: str, reported: tuple[bool, bool | None]
+) -> None:
+    said, _ = asked(datacentre, STANDIN_CONFIDENTIAL=feature, STANDIN_PROTECTED_PCIE=several)
     assert (said.confidential, said.accepts_work) == reported
 
 

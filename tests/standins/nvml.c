@@ -149,6 +149,8 @@ typedef struct { U version; U64 counts[11]; U exceeded; } Sram;
 int nvmlDeviceGetSramEccErrorStatus(Gpu g, Sram *s) { SICK(g); s->exceeded = 1; return s->version == 0x1000068 ? 0 : 25; }
 typedef struct { U environment, feature, tools; } Confidential;
 int nvmlSystemGetConfComputeState(Confidential *c) { c->feature = (U)number("STANDIN_CONFIDENTIAL", 0); return 0; }
+typedef struct { U version, environment, feature, tools, several; } Protection;
+int nvmlSystemGetConfComputeSettings(Protection *p) { p->several = (U)number("STANDIN_PROTECTED_PCIE", 0); return p->version == 0x1000014 ? 0 : 25; }
 int nvmlSystemGetConfComputeGpusReadyState(U *v) { *v = 0; return 0; }
 #else
 NONE(nvmlDeviceGetEccMode)

@@ -96,6 +96,15 @@ ILL = [
         logged(event("confidential-guest"), facts=failing(802, nvidia__nvml__confidential=WHY)),
         "cuInit returns 802 in a confidential virtual machine without NVSwitch: the GPU is not set ready.",
     ),
+    (
+        "device.confidential-not-ready",
+        logged(
+            event("confidential-guest"),
+            facts=failing(802, nvidia__nvml__confidential=WHY, gpus__0__fabric_state="completed"),
+        ),
+        "cuInit returns 802 in a confidential virtual machine, and every GPU has joined the NVLink fabric: the GPUs "
+        "are not set ready.",
+    ),
 ]
 
 WELL = [
@@ -133,6 +142,13 @@ UNKNOWN = [
     ("device.inforom-corrupted", h100(inforom=WHY)),
     ("device.confidential-not-ready", locked(nvidia__cuda__code=WHY)),
     ("device.confidential-not-ready", locked(nvidia__nvml__confidential=WHY)),
+    (
+        "device.confidential-not-ready",
+        logged(
+            event("confidential-guest"),
+            facts=locked(nvidia__nvml__confidential=WHY, gpus__0__fabric_state="in-progress"),
+        ),
+    ),
     ("device.confidential-not-ready", locked(nvidia__nvml__accepts_work=WHY)),
 ]
 

@@ -11,7 +11,7 @@ from gpudoctor.fixes.fabric import multi_node
 from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import B200, H100, hgx, several
-from tests.checks.nvidia_machines import WHY, having, logged
+from tests.checks.nvidia_machines import WHY, event, having, logged
 
 NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
 GB200 = B200 | {"name": "NVIDIA GB200", "fabric_of_several": True}
@@ -218,6 +218,13 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         ),
         (
             having(nvidia__cuda__code=802, nvidia__nvml__confidential=True, nvidia__nvml__accepts_work=False),
+            "device.confidential-not-ready",
+        ),
+        (
+            logged(
+                event("confidential-guest"),
+                facts=having(nvidia__cuda__code=802, nvidia__nvml__confidential=WHY, gpus__0__fabric_state="completed"),
+            ),
             "device.confidential-not-ready",
         ),
     ],
