@@ -145,7 +145,7 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     only_with=(f"pythons.packages.name={names(row.package for row in release_families().undeclared)}",),
-    caused_by=("python.*", "libraries.pin-broken"),
+    caused_by=("python.*", "libraries.pin-broken", "packages.wrong-vendor"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -11,6 +11,7 @@ from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.frameworks import first_line, one_of
 from gpudoctor.queries.loading import failures
+from gpudoctor.queries.other_vendor import found_in
 from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import NAMES, OnPython, pythons
@@ -26,7 +27,8 @@ def _name(unmet: UnmetRequirement) -> str:
 
 def _left(on: OnPython) -> list[UnmetRequirement]:
     """Those that no other check reports, the worst first."""
-    left = [u for u in on.python.unmet if not _reported_elsewhere(on, u)]
+    strangers = {one.package for one in found_in(on)}  # what these require is of the other vendor, too
+    left = [u for u in on.python.unmet if u.package not in strangers and not _reported_elsewhere(on, u)]
     fails = {id(u): _victim(on, u) is not None or _failing(on, u) is not None for u in left}
     return sorted(left, key=lambda u: (not fails[id(u)], u.found is not None, not _is_close(u)))
 

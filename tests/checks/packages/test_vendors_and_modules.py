@@ -10,7 +10,8 @@ from gpudoctor.checks.packages.module_removed import module_removed
 from gpudoctor.checks.packages.part_missing import part_missing
 from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
 from gpudoctor.checks.packages.wrong_vendor import wrong_vendor
-from gpudoctor.facts import Extension, Facts, PackageImport
+from gpudoctor.checks.python.unmet_requirement import unmet_requirement
+from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
@@ -72,6 +73,22 @@ def test_what_a_library_links_to_counts_where_no_import_told(
         for n, needed in enumerate(libraries)
     )
     assert one(wrong_vendor, change(facts, "pythons.0.extensions", files))[0] == verdict
+
+
+def test_a_package_that_goes_on_without_its_compiled_part_is_of_the_other_vendor_all_the_same() -> None:
+    facts = having(imported("vllm", "0.22.1"), torch_=rocm_torch())
+    file = Extension(
+        package="vllm",
+        version="0.22.1",
+        path=f"{SITE}/vllm/_C.abi3.so",
+        needed=("libcudart.so.13", "libtorch_cuda.so"),
+        missing=("libcudart.so.13",),
+    )
+    unmet = UnmetRequirement(package="vllm", version="0.22.1", requires="torchvision==0.26.0", found="0.27.0+rocm7.2")
+    facts = change(change(facts, "pythons.0.extensions", (file,)), "pythons.0.unmet", (unmet,))
+    assert one(wrong_vendor, facts)[0] == "problem"
+    # Its requirements are those of the build for CUDA: they would replace what fits.
+    assert one(unmet_requirement, facts) == ("pass", "")
 
 
 @pytest.mark.parametrize("prefix", ["/opt/env", "/usr"])
