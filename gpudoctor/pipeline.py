@@ -343,7 +343,7 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
     def ask() -> Python:
         from gpudoctor.probes import frameworks, python
 
-        found = python.probe(machine, path, why, quick=quick)
+        found = python.probe(machine, path, why, quick=quick, gpu=not quick and nvidia())
         if found.error is not None:
             return found
         listed = frameworks.probe(machine, found, live=not quick, gpu=not quick and nvidia())

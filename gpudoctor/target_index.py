@@ -52,11 +52,11 @@ TARGETS = {
     "queries.driver:own_kernel": (
         "device.bar-resize-failed device.confidential-not-ready device.driver-without-gpu device.none "
         "device.switched-off device.thunderbolt-unauthorized driver.blacklisted driver.built-for-another-kernel "
-        "driver.device-nodes-missing driver.dkms-build-failed driver.dkms-entry-stale driver.gpus-missing "
-        "driver.half-upgraded driver.headers-missing driver.hmm-without-room driver.library-missing "
-        "driver.no-module-for-kernel driver.not-installed driver.repository-of-another-release driver.smi-missing "
-        "driver.stopped-by-ibt driver.suspend-refused driver.unknown-option fabric.imex-channel-missing "
-        "fabric.imex-failed fabric.subnet-manager-missing health.persistence-off"
+        "driver.device-nodes-denied driver.device-nodes-missing driver.dkms-build-failed driver.dkms-entry-stale "
+        "driver.gpus-missing driver.half-upgraded driver.headers-missing driver.hmm-without-room "
+        "driver.library-missing driver.no-module-for-kernel driver.not-installed driver.repository-of-another-release "
+        "driver.smi-missing driver.stopped-by-ibt driver.suspend-refused driver.unknown-option "
+        "fabric.imex-channel-missing fabric.imex-failed fabric.subnet-manager-missing health.persistence-off"
     ),
     "queries.driver:several_gpus": (
         "environment.nccl-path-off link.peers-redirected mig.mixed-modes visibility.cuda-order-differs"
@@ -292,6 +292,7 @@ ONLY_WITH = {
     "onnxruntime.arch-missing": ("targets:frameworks:onnxruntime", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "onnxruntime.driver-too-old": ("targets:frameworks:onnxruntime", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "packages.another-project": ("targets:pythons", "pythons.packages.name=apex,clip,flash-attention,nunchaku,whisper"),
+    "packages.arch-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.code?"),
     "packages.backend-switch-unset": ("targets:pythons", "pythons.imports"),
     "packages.bitsandbytes-no-binary": ("targets:torches", "pythons.packages.name=bitsandbytes"),
     "packages.build-lock-left": ("targets:pythons", "pythons.kernels"),

@@ -1,8 +1,6 @@
 """A control group on the host keeps this process from NVIDIA's device nodes."""
 
-from collections.abc import Iterator
-
-from gpudoctor.check_engine import About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.cluster import ask_for_gpu
 from gpudoctor.maybe import known_or
@@ -13,12 +11,6 @@ from gpudoctor.tasks.placeholders import UNIT
 
 # A pattern of the names in /proc/devices: "nvidia-frontend" or "nvidia", and "nvidia-uvm".
 _ALLOW = "DeviceAllow=char-nvidia* rwm"
-
-
-def _outside_of_jobs(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The host; what a batch job may open, its scheduler decides."""
-    if known_or(facts.cluster.job, None) is None:
-        yield from own_kernel(facts)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -57,14 +49,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/confidential-dot-ai/confidential-os-builder/pull/73",
         "https://github.com/pytorch/pytorch/issues/190132",
     ),
-    targets=_outside_of_jobs,
+    targets=own_kernel,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def device_nodes_denied(facts: Facts) -> Problem | None:
-    """A node that computing needs returns EPERM; of the GPUs' own, all do."""
+    """A node that computing needs returns EPERM; of the GPUs' own, all do. A batch job's are its scheduler's choice."""
     denied = refused(facts, "EPERM")
-    if not denied:
+    if not denied or known_or(facts.cluster.job, None):
         return None
     first, last = denied[0].path, denied[-1].path
     which = first if first == last else f"{first} and {last}" if len(denied) == 2 else f"{first} to {last}"

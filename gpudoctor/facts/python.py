@@ -112,6 +112,15 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True):
     versions: tuple[MissingVersion, ...] = ()
 
 
+class PackageCode(msgspec.Struct, frozen=True, kw_only=True):
+    """The CUDA code in the libraries of a package."""
+
+    package: str
+    version: str
+    path: str  # its first library with any
+    archs: Maybe[tuple[str, ...]]  # sm_80, sm_90a, compute_90; Unknown: it has other code, too
+
+
 class JitKernel(msgspec.Struct, frozen=True, kw_only=True):
     """A library in a user's cache of kernels (torch_extensions, flashinfer), or what a build of one left there."""
 
@@ -191,6 +200,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     mixed: tuple[FileMix, ...] = ()
     unmet: tuple[UnmetRequirement, ...] = ()
     extensions: Maybe[tuple[Extension, ...]] = ()  # Unknown in a quick run that finds some
+    code: Maybe[tuple[PackageCode, ...]] = ()  # looked for next to an NVIDIA GPU; Unknown in a quick run
     imports: Maybe[tuple[PackageImport, ...]] = ()  # of GPU packages next to the frameworks; Unknown in a quick run
     kernels: tuple[JitKernel, ...] = ()  # those in caches that cannot be used as they are
     frameworks: tuple[Framework, ...] = ()

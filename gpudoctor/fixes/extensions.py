@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Package, Python
+from gpudoctor.facts.python import PackageCode
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.other_projects import meant
 from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
@@ -24,14 +25,16 @@ from gpudoctor.knowledge.python_rules import (
     wheel_page,
 )
 from gpudoctor.knowledge.requests import requests
+from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import Unknown, present, text_of
+from gpudoctor.maybe import Unknown, known_or, present, text_of
+from gpudoctor.queries.capability import side, sm
 from gpudoctor.queries.extensions import COMPANIONS, built_for, pin
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, major, numbers, packages_of, release
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Command, Task, cmd, query
+from gpudoctor.tasks import Command, Task, cmd, filtered, query
 
 # The version of AMD's own wheels, not of PyTorch's: 2.9.1+rocm7.2.0.lw.git7e1940d4.
 _OF_AMD = pattern(r"\+rocm(\d+(?:\.\d+){1,2})\.(?:lw\.)?git")
@@ -64,14 +67,46 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         f"Reinstall {name} for PyTorch {number}: use the wheel from its releases page for this PyTorch, CUDA, Python "
         f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
     )
+    built = Fix(f"{message}{lasting(on.facts)}", (_build(on, name, version),), "reinstall-package", verify=verify)
+    return (built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+
+
+def for_capability(on: OnPython, code: PackageCode, capability: str) -> tuple[Fix, ...]:
+    """Build an extension of PyTorch here for this GPU, or install a release whose wheels have code for it.
+
+    Args:
+        on: the environment.
+        code: the package, and the code that it has.
+        capability: the GPU's, "12.0".
+    """
+    name = code.package
+    other = "A newer" if side(known_or(code.archs, ()), capability) == "newer" else "Another"
+    fixes = [Fix(f"{other} release of {name} may have wheels with code for this GPU.{lasting(on.facts)}")]
+    if other == "A newer":
+        command = install(on.python, name, upgrade=True)
+        message = f"Upgrade {name}: newer releases are compiled for newer GPUs.{lasting(on.facts)}"
+        fixes = [Fix(message, (command,), "reinstall-package")]
+    if not is_extension(name):
+        return tuple(fixes)
+    torch = one_of(on.python, "torch")
+    # An image's list of architectures is why a build on this machine may be for others.
+    command = _build(on, name, code.version, ("TORCH_CUDA_ARCH_LIST", capability))
+    message = (
+        f"Build {name} here for this GPU, without the wheel that pip keeps of an earlier build, which needs "
+        f"{_nvcc(on, torch)}. A source tree's own directory build/ has to be removed first.{lasting(on.facts)}"
+    )
+    proof = filtered(query("cuobjdump", "--list-elf", code.path), query("grep", sm(capability)))
+    return (Fix(message, (command,), "reinstall-package", verify=proof), *fixes)
+
+
+def _build(on: OnPython, name: str, version: str, *more: tuple[str, str]) -> Command:
+    """Compile an installed release here against the installed PyTorch."""
     source, env = _source(name, version)
     own = () if source else ("--no-binary", name)
     options = ("--no-build-isolation", "--no-cache-dir", *own)
     spec = source or f"{name}=={release(version)}"
     command = install(on.python, spec, force=True, no_deps=True, options=options)
-    command = msgspec.structs.replace(command, env=(*command.env, *env.items()))
-    built = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify)
-    return (built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+    return msgspec.structs.replace(command, env=(*command.env, *env.items(), *more))
 
 
 def _source(name: str, version: str) -> tuple[str, dict[str, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import fields, replace
 
-from gpudoctor.facts.python import Extension, JitKernel, NotRun, Package, PackageImport, Python, Shadow
+from gpudoctor.facts.python import Extension, JitKernel, NotRun, Package, PackageCode, PackageImport, Python, Shadow
 from gpudoctor.knowledge.wanted import computes, matters, modules
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -34,7 +34,7 @@ _SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")
 _SMALL = 1 << 14  # bytes of a directory: some hundred names
 
 
-def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Python:
+def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: bool = False) -> Python:
     """All of one interpreter's facts except its frameworks.
 
     Args:
@@ -42,6 +42,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         path: the interpreter.
         why: what chose it, for people.
         quick: leave out what reads symbols of large libraries.
+        gpu: an NVIDIA GPU is there, so that a full examination counts the GPU code of packages.
     """
     said = interpreter.ask(machine, path)
     if isinstance(said, str):
@@ -68,6 +69,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         mixed=tuple(conflicts.mixed(machine, found)),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
         extensions=_extensions(machine, said.prefix, found, names, quick),
+        code=_code(machine, found, names, quick, gpu),
         kernels=_kernels(machine, said, found, names),
         imports=_not_imported(found) if quick else (),
         keras_backend=backend,
@@ -108,6 +110,19 @@ def _extensions(
     from gpudoctor.probes.python import extensions  # it reads symbol tables, which a quick run does not
 
     return extensions.probe(machine, prefix, found, names)
+
+
+def _code(
+    machine: Machine, found: Sequence[FoundDistribution], names: DirectoryNames, quick: bool, gpu: bool
+) -> Maybe[tuple[PackageCode, ...]]:
+    if quick:
+        known = any(computes(each.package.name) for each in found)
+        return Unknown("the GPU code was not counted (--quick)") if known else ()
+    if not gpu or machine.system != "Linux":
+        return ()
+    from gpudoctor.probes.python import package_code  # it reads the headers of all kernels, which a quick run does not
+
+    return package_code.probe(machine, found, names)
 
 
 def _not_imported(found: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImport, ...]]:
