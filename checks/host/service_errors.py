@@ -29,7 +29,7 @@ def _rows(lines: OnService) -> list[tuple[Symptom, str]]:
 
 def _fixes(on: OnService) -> tuple[Fix, ...]:
     row, name = _rows(on)[0][0], on.lines[0].service
-    which = ("-u", name) if "." in name else ("-t", name)
+    which = ("-u", name) if name.endswith(".service") else ("-t", name)
     log = filtered(query("journalctl", "-b", *which, "-n", "1000", "--no-pager"), cmd("gpudoctor", "explain", "-"))
     own = Fix("Have gpudoctor explain the whole log of the program.", (log,), impact="none")
     return (*steps(row, on.facts), own)
