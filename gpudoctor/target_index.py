@@ -76,7 +76,7 @@ TARGETS = {
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
         "intel.selector-hides-all"
     ),
-    "queries.llama_cpp:installed": "llamacpp.cpu-build llamacpp.library-not-found",
+    "queries.llama_cpp:installed": "llamacpp.arch-missing llamacpp.cpu-build llamacpp.library-not-found",
     "queries.ollama:installed": (
         "ollama.backend-missing ollama.cpu-without-avx ollama.driver-too-old ollama.library-not-there "
         "ollama.service-hides-gpus ollama.vulkan-unmasked"

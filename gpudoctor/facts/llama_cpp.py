@@ -15,6 +15,8 @@ class GgmlBackend(msgspec.Struct, frozen=True, kw_only=True):
     path: str  # the library; the program itself where it is linked into it
     linked: bool  # the program does not start without what it needs; else it goes on without this backend
     missing: tuple[Need, ...] = ()  # the libraries that the loader does not find; `copies` are outside of its search
+    targets: Maybe[tuple[str, ...]] = ()  # of its code for GPUs: sm_86 and compute_90 (cuda), gfx1100 (hip)
+    blas: tuple[str, ...] = ()  # the targets in the names of the files of the rocBLAS that it loads (hip)
 
 
 class LlamaCpp(msgspec.Struct, frozen=True, kw_only=True):

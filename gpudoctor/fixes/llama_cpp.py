@@ -158,14 +158,24 @@ def image(facts: Facts, kind: str) -> Fix | None:
     )
 
 
-def build(facts: Facts, kind: str) -> Fix:
-    """Build it here with a backend."""
+def build(facts: Facts, kind: str, target: str = "") -> Fix:
+    """Build it here with a backend.
+
+    Args:
+        facts: the machine, with llama.cpp.
+        kind: the backend.
+        target: what its code is compiled for, as CMake names it: "120", "gfx1100"; "": what CMake chooses.
+    """
     row, program = llama_cpp.table().backend[kind], present(facts.llama_cpp.program)
     name = basename(program)
     repository, tree = llama_cpp.repository_of(name), _TREE.fullmatch(program)
     source = tree["source"] if tree else repository.rpartition("/")[2]
     out = f"{source}/{tree['build']}" if tree else f"{source}/build"
     clone: Tasks = () if tree else (cmd("git", "clone", repository),)
-    tasks = (*clone, cmd("cmake", "-S", source, "-B", out, f"-D{row.option}=ON"), cmd("cmake", "--build", out))
-    message = f"Build it on this machine with {row.title} ({row.option}=ON), whose development files that needs."
+    options = (f"-D{row.option}=ON", *((f"-D{row.target}={target}",) if target else ()))
+    tasks = (*clone, cmd("cmake", "-S", source, "-B", out, *options), cmd("cmake", "--build", out))
+    with_code = f", with code for this GPU ({row.target}={target})" if target else ""
+    message = (
+        f"Build it on this machine with {row.title} ({row.option}=ON), whose development files that needs{with_code}."
+    )
     return Fix(message, tasks, "reinstall-package", verify=_lists(f"{out}/bin/{name}"))

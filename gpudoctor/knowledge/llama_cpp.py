@@ -19,6 +19,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         option: of CMake, which builds it.
         links: libraries, without ".so", that only it needs.
         places: directories in which these are installed, with one "*" at most.
+        target: of CMake, which names the targets of its code; "": it is compiled for none in particular.
     """
 
     title: str
@@ -27,6 +28,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     option: str
     links: tuple[str, ...]
     places: tuple[str, ...]
+    target: str = ""
 
 
 class LlamaCppRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

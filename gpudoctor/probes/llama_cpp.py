@@ -16,13 +16,14 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers import loader
-from gpudoctor.parsers.elf import Dynamic
+from gpudoctor.parsers.elf import Dynamic, NotElfError
 from gpudoctor.probes import LLAMA_CPP_PLACES, LLAMA_CPP_PROGRAMS
 from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of
 
 _OWN = pattern(r"lib(?:ggml|llama|mtmd|whisper)[\w.-]*\.so[\d.]*")
 _BACKEND = pattern(r"libggml-([a-z]+)[\w-]*\.so([\d.]*)")
 _VULKAN = "libvulkan.so.1"
+_TENSILE = pattern(r"TensileLibrary_lazy_(gfx\w+)\.dat")
 # A script with one of these gives the program an environment of its own.
 _SETS_PATHS = (b"LD_LIBRARY_PATH", b"LD_PRELOAD", b"setvars", b"module load")
 _UNITS = "/etc/systemd/system"
@@ -162,8 +163,36 @@ def _backend(machine: Machine, search: Search, kind: str, path: str, *, linked: 
     requests = search.of_file(path)
     if _VULKAN in dynamic.needed:
         requests.append(Request(_VULKAN, path, search.order(dynamic, os.path.dirname(path))))
-    missing = tuple(need for need in search.walk(requests) if need.path is None)
-    return GgmlBackend(kind=kind, path=path, linked=linked, missing=missing)
+    needs = tuple(search.walk(requests))
+    missing = tuple(need for need in needs if need.path is None)
+    blas = next((need.path for need in needs if need.path and need.soname.startswith("librocblas.")), None)
+    return GgmlBackend(
+        kind=kind,
+        path=path,
+        linked=linked,
+        missing=missing,
+        targets=_targets(machine, kind, path),
+        blas=_blas(machine, blas) if blas else (),
+    )
+
+
+def _targets(machine: Machine, kind: str, path: str) -> Maybe[tuple[str, ...]]:
+    """The targets of its code for GPUs, of the kinds that are compiled for some."""
+    if kind not in ("cuda", "hip"):
+        return ()
+    from gpudoctor.parsers import fatbin, hip_fatbin
+
+    try:
+        with machine.open(path) as file:
+            return tuple(fatbin.kernels(file)) if kind == "cuda" else hip_fatbin.targets(file)
+    except (OSError, NotElfError) as error:
+        return Unknown(f"{path}: {error}")
+
+
+def _blas(machine: Machine, library: str) -> tuple[str, ...]:
+    """The targets of rocBLAS's files, which are in a directory next to its library."""
+    names = machine.names(f"{os.path.dirname(machine.real(library))}/rocblas/library")
+    return tuple(sorted({found[1] for name in names if (found := _TENSILE.fullmatch(name))}))
 
 
 def _of_script(machine: Machine, program: str, real: str) -> Maybe[tuple[GgmlBackend, ...]]:

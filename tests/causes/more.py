@@ -65,5 +65,6 @@ def _amd() -> list[Facts]:
     third = msgspec.structs.replace(cut.pci[1], address="0000:03:00.0", driver=None)  # type: ignore[index]
     return [
         having(amd_host(), host__container="docker", amd__kfd=(), amd__loaded=False),
+        amd_host(archs=("gfx900",)),
         having(few, pci=(*few.pci, third)),  # KFD lists less of one card, nothing drives another
     ]

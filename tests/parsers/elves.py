@@ -104,3 +104,12 @@ def fatbin(*entries: tuple[int, int, int], code: int = 16, header: int = 64) -> 
     for kind, number, flags in entries:
         body += struct.pack("<HHIQ12xI8xQ", kind, 0x101, header, code, number, flags).ljust(header, b"\0") + bytes(code)
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def bundle(*ids: str, code: int = 64) -> bytes:
+    """Return one bundle of HIP's code objects, one for each ID."""
+    head = 32 + sum(24 + len(one) for one in ids)
+    entries = b"".join(
+        struct.pack("<QQQ", head + code * at, code, len(one)) + one.encode() for at, one in enumerate(ids)
+    )
+    return b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(ids)) + entries + bytes(code * len(ids))

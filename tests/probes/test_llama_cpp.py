@@ -7,10 +7,10 @@ import pytest
 from gpudoctor import probes
 from gpudoctor.facts import Host
 from gpudoctor.facts.llama_cpp import NO_LLAMA_CPP, LlamaCpp
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.probes import llama_cpp
 from gpudoctor.recorded_machine import RecordedMachine
-from tests.parsers.elves import library
+from tests.parsers.elves import bundle, fatbin, library
 
 BIN, ROCM, ARM = "/src/llama.cpp/build/bin", "/opt/rocm-7.2.4/lib", 183
 PROGRAM = f"{BIN}/llama-server"
@@ -141,3 +141,25 @@ def test_it_is_imported_only_where_a_program_is(monkeypatch: pytest.MonkeyPatch)
     assert step(RecordedMachine(env={"PATH": "/usr/bin"})) == NO_LLAMA_CPP
     monkeypatch.undo()
     assert step(RecordedMachine(CPU, env={"PATH": BIN})).program == PROGRAM
+
+
+def test_what_its_code_and_its_rocblas_are_for() -> None:
+    code = library(
+        needed=("librocblas.so.5",),
+        runpath="$ORIGIN",
+        named={".text": b"code", ".hip_fatbin": bundle("hipv4-amdgcn-amd-amdhsa--gfx1100")},
+    )
+    files = LINKED | {
+        f"{BIN}/libggml-hip.so.0": code,
+        f"{ROCM}/librocblas.so.5": EMPTY,
+        f"{ROCM}/rocblas/library/TensileLibrary_lazy_gfx1151.dat": b"x",
+        f"{ROCM}/rocblas/library/TensileLibrary_Type_HH_gfx1100.co": b"x",
+    }
+    (hip,) = known(look(files, LD_LIBRARY_PATH=ROCM).backends)
+    assert (hip.targets, hip.blas, hip.missing) == (("gfx1100",), ("gfx1151",), ())
+    (cuda,) = known(
+        look({PROGRAM: library(needed=("libcudart.so.12",), named={".nv_fatbin": fatbin((2, 86, 0))})}).backends
+    )
+    assert cuda.targets == ("sm_86",)
+    (stripped,) = known(look(LINKED).backends)
+    assert isinstance(stripped.targets, Unknown)
