@@ -87,7 +87,7 @@ def _linked(path: str, library: str, release: str) -> Fix:
     ),
     targets=pythons,
     only_with=(ANY_GPU, "pythons.frameworks.name=torch"),
-    caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("cuda.home-stale", "cuda.nvcc-too-old", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
