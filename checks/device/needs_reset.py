@@ -29,8 +29,9 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if wanted in _RUNS_ON:
         message = f"{where}start no new program on this GPU, let the running ones end, then reset it."
     else:
-        message = f"{where}stop every program that uses the GPU, then reset it, or reboot."
-    return (Fix(_upper(message), (*reset_commands(on), as_root("reboot")), "reset-gpu", root=True, verify=verify),)
+        message = f"{where}stop every program that uses the GPU, then reset it."
+    reset = Fix(_upper(message), reset_commands(on), "reset-gpu", root=True, verify=verify)
+    return (reset, Fix("Reboot.", (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify))
 
 
 def _upper(message: str) -> str:

@@ -18,13 +18,22 @@ NODE = 4
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        if engine(facts) == "kubernetes":
+        name = engine(facts)
+        if name == "kubernetes":
             message = "Add the capability IPC_LOCK to the pod's container (securityContext.capabilities.add)."
             return (again(message, verify=query("grep", "CapEff", "/proc/self/status")),)
         return (
             again(
                 "Start the container without a locked memory limit.",
-                cmd("docker", "run", "--ulimit", "memlock=-1", "--ulimit", "stack=67108864", REST),
+                cmd(
+                    "podman" if name == "podman" else "docker",
+                    "run",
+                    "--ulimit",
+                    "memlock=-1",
+                    "--ulimit",
+                    "stack=67108864",
+                    REST,
+                ),
                 verify=Shell("ulimit -l", lookup=True),
             ),
         )

@@ -9,6 +9,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import not_run
 from gpudoctor.fixes.cluster import with_drain
+from gpudoctor.fixes.host_steps import on_the_host
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
 from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, ends_sessions, is_lookup
@@ -19,7 +20,7 @@ DESTROYS = ("irreversible", "data loss")
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:
     """The fix as this user types it: root asks no sudo, and where there is no sudo nobody can."""
-    fix = with_drain(fix, facts)
+    fix = with_drain(on_the_host(fix, facts), facts)
     user, outside = facts.host.user, fix.place == "outside"
     is_root = user.uid == 0 and not outside
     sudo = outside or not (is_root or user.sudo is False)

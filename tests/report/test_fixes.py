@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.report.fixes import entries, entry, notes, run_line
-from gpudoctor.tasks import as_root, cmd, export, query, sentence
+from gpudoctor.tasks import Edit, Task, as_root, cmd, export, query, sentence
 from gpudoctor.tasks.placeholders import NAME
 from tests.builders import change, nvidia_host
 
@@ -66,3 +66,26 @@ def test_a_fix_is_told_once() -> None:
 def test_a_fix_of_strings_is_refused() -> None:
     with pytest.raises(TypeError, match="a fix consists of tasks"):
         Fix("Load it.", ("sudo modprobe nvidia",))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("task", "place"),
+    [
+        (as_root("reboot"), "outside"),
+        (as_root("nvidia-smi", "--gpu-reset", "-i", 0), "outside"),
+        (as_root("modprobe", "nvidia_uvm"), "outside"),
+        (as_root("systemctl", "restart", "nvidia-fabricmanager"), "outside"),
+        (Edit("/etc/modprobe.d/nvidia.conf", text="options nvidia x=1\n", root=True), "outside"),
+        (as_root("systemctl", "restart", "ollama"), "here"),
+        (query("nvidia-smi", "-q"), "here"),
+        (cmd("docker", "restart", NAME), "here"),
+    ],
+)
+def test_what_changes_the_kernel_or_a_gpu_is_the_hosts(task: Task, place: str) -> None:
+    fix, plain = Fix("Do it.", (task,)), machine()
+    inside = change(plain, "host.container", "docker")
+    assert entry(fix, plain).place == "here"
+    found = entry(fix, inside)
+    assert (found.place, found.message) == (place, "On the host: do it." if place == "outside" else "Do it.")
+    there = Fix("ECC on the host: switch it off.", (task,))
+    assert entry(there, inside).message == there.message
