@@ -22,7 +22,7 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 SIZES = ((80, 24), (120, 40), (200, 60))
 # How many checks there are changes with every new one, as does how many of them older recordings leave open; neither is
 # a matter of the screen.
-CHECKS = re.compile(r"\d+(?= (?:passed|not applicable|checks that apply here)\b)")
+CHECKS = re.compile(r"\d+(?= (?:passed|not applicable|checks that apply here)\b)|(?<=\()\d+(?= checks\))")
 OPEN = re.compile(r"\d+ unknown, (?=\d+ passed)")
 
 _parsed = Stylesheet._parse_rules
