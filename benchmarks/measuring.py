@@ -33,8 +33,14 @@ class Times(NamedTuple):
 
 
 def plain_environment() -> dict[str, str]:
-    """Ours without what changes Python itself: bytecode is used and, in the rounds that warm up, written."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    """Ours without what changes Python itself: bytecode is used and, in the rounds that warm up, written.
+
+    Nor does pip's configuration of this machine count, which only some machines have.
+    """
+    plain = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "PIP_"))
+    }
+    return plain | {"PIP_CONFIG_FILE": os.devnull}
 
 
 def run(command: Command) -> float:

@@ -6,14 +6,17 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 import msgspec
 
 from gpudoctor import process_cleanup
-from gpudoctor.children.process import ABANDONED, LIVE, LOCK, Child, wait_for
+from gpudoctor.children.process import ABANDONED, LIVE, LOCK, Child, let_others_go_on, wait_for
 
+T = TypeVar("T")
 LINUX = sys.platform == "linux"  # elsewhere what `Child` asks of the kernel does not exist
 
 
@@ -94,6 +97,27 @@ def run(
     finally:
         child.close()
     return _ended(child, time.monotonic() - started)
+
+
+class Background(Generic[T]):
+    """A function that waits for a child, run in a thread of its own so that its caller goes on meanwhile."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function, self._found = function, list[T]()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        with contextlib.suppress(RuntimeError):  # this user may have no more threads
+            self._thread.start()
+
+    def _work(self) -> None:
+        with contextlib.suppress(Exception):  # `result` then raises it, where somebody hears it
+            self._found.append(self._function())
+
+    def result(self) -> T:
+        """What the function returned; where it came to none, it is called again, here."""
+        if self._thread.is_alive():
+            let_others_go_on()
+            self._thread.join()
+        return self._found[0] if self._found else self._function()
 
 
 def end_all(*, grace: float = 1.0, closing: bool = False) -> None:

@@ -6,12 +6,12 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from gpudoctor import workers
-from gpudoctor.child import ChildResult, own_environment
+from gpudoctor.child import Background, ChildResult, own_environment
 from gpudoctor.child import run as run_child
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -71,6 +71,7 @@ class Machine:
         self._hung: set[str] = set()
         self._halted = False
         self.driver_hangs = False  # set by whoever found out, so that nobody waits as long again
+        self.early: dict[str, Background[Any]] = {}  # interpreters that were asked before anybody wants the answer
 
     @property
     def system(self) -> str:

@@ -210,18 +210,21 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
 
     begun = time.monotonic()
     interpreters = python_probe.choose(machine, options.pythons) if machine.here or options.pythons else []
+    python_probe.ask_early(machine, interpreters)
     foreign = _foreign(machine, options.quick)
     inputs: dict[str, Callable[[], Any]] = {"machine": lambda: machine, "host": lambda: host.get()}
     host = Lazy(foreign.host if foreign else lambda: probes.HOST.run(inputs), unanswered(Host, NO_ANSWER))
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
     system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci), options.quick)
-    steps = [
+    first = [
         ParallelStep(probes.HOST.key, probes.HOST.label, host.make),
         ParallelStep(probes.PCI.key, probes.PCI.label, pci.make),
-        *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
-        *(ParallelStep(*named) for named in system),
-        *beside,
     ]
+    others = [*(ParallelStep(*named) for named in system), *beside]
+    pythons = [*_python_steps(machine, interpreters, options.quick, pci)]
+    # Frameworks are imported in children, for which the others need not wait. A quick examination waits for the
+    # interpreters' answers alone, which are there when all else is done: so one thread does it all.
+    steps = [*first, *others, *pythons] if options.quick else [*first, *pythons, *others]
     found: dict[str, Any] = {}
     for event in run_steps(steps, machine.left(TOTAL_SECONDS) + LATE, found):
         yield event

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpudoctor.child import ChildResult, end_all, reap, run
+from gpudoctor.child import Background, ChildResult, end_all, reap, run
 from gpudoctor.children import process
 from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, KeptOutput, LineSplitter
 
@@ -380,3 +380,34 @@ def test_a_program_may_be_ended_by_what_it_has_told() -> None:
     ended = run(["sh", "-c", "echo stage; sleep 60"], timeout=30, on_line=reported.append, late=lambda: bool(reported))
     assert (ended.timed_out, ended.out) == (True, "stage\n")
     assert ended.seconds < 5
+
+
+def test_who_waits_for_the_background_lets_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    going, told = threading.Event(), list[str]()
+
+    def others() -> None:
+        told.append("others")
+        going.set()
+
+    monkeypatch.setattr(process.WAITING, "others", others, raising=False)
+    waits = Background(lambda: going.wait(10))
+    assert waits.result() is True
+    assert waits.result() is True
+    assert told == ["others"]
+
+
+def test_what_fails_in_the_background_is_raised_by_who_asks() -> None:
+    def fails() -> None:
+        raise LookupError("nothing there")
+
+    background = Background(fails)
+    with pytest.raises(LookupError, match="nothing there"):
+        background.result()
+
+
+def test_without_another_thread_the_caller_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    assert Background(lambda: 1).result() == 1

@@ -81,8 +81,12 @@ def test_in_somebody_elses_process_nothing_stands_for_a_module() -> None:
     [
         ("2026-11-21T03:00:00Z", True),
         ("2026-02-28T23:59:59Z", True),
-        ("2026-02-30T00:00:00Z", False),
-        ("2026-01-31T00:00:00Z", False),  # it is one, which datetime says
+        ("2026-02-29T00:00:00Z", False),
+        ("2028-02-29T00:00:00Z", False),  # it is one, which datetime says
+        ("2026-01-31T00:00:00Z", True),
+        ("2026-11-30T00:00:00Z", True),
+        ("2026-11-31T00:00:00Z", False),
+        ("2026-12-32T00:00:00Z", False),
         ("2026-13-01T00:00:00Z", False),
         ("2026-01-01T24:00:00Z", False),
         ("0000-01-01T00:00:00Z", False),

@@ -53,8 +53,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def numpy_2(on: OnPython) -> Problem | None:
     """NumPy is 2 or newer, and a package is older than its first release built for it."""
     known(on.python.packages)
-    numpy, old = package(on.python, "numpy"), need_numpy1(on.python)
-    if numpy is None or numbers(numpy.version)[:1] < (2,) or not old:
+    numpy = package(on.python, "numpy")
+    if numpy is None or numbers(numpy.version)[:1] < (2,):
+        return None
+    old = need_numpy1(on.python)
+    if not old:
         return None
     names = " and ".join(f"{p.name} {p.version}" for p in old)
     verb = "was" if len(old) == 1 else "were"

@@ -113,7 +113,7 @@ class Child:
     def conduct(self, deadline: float, grace: float, late: Callable[[], bool] | None = None) -> None:
         """Read the output until the child ends; past the deadline (of time.monotonic), or when late, end it."""
         self._open()
-        getattr(WAITING, "others", _nobody)()
+        let_others_go_on()
         if not self._watch(deadline, lambda: self.cancelled or (late is not None and late())):
             self.timed_out = not self.cancelled
             for kill in (signal.SIGTERM, signal.SIGKILL):
@@ -235,8 +235,11 @@ class Child:
             self._lifeline = None
 
 
-def _nobody() -> None:
-    """Nobody has anything to do while this thread waits."""
+def let_others_go_on() -> None:
+    """Tell whoever may go on that this thread begins to wait for a child."""
+    others: Callable[[], object] | None = getattr(WAITING, "others", None)
+    if others:
+        others()
 
 
 def wait_for(children: Iterable[Child], seconds: float) -> None:

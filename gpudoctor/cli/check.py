@@ -102,13 +102,14 @@ def _seconds(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Examine and report; gives the exit code."""
-    from gpudoctor.catalogue import SelectionError
-
     form = chosen(arguments)
     facts = facts_of(arguments)
+    machine = None if facts else _asked_early(arguments)
+    from gpudoctor.catalogue import SelectionError
+
     options = expecting(arguments, options_of(arguments, arguments.only, arguments.skip))
     try:
-        report, facts = report_and_facts(None if facts else machine_of(arguments, arguments.smoke), options, facts)
+        report, facts = report_and_facts(machine, options, facts)
         if arguments.symptom:
             from gpudoctor.symptoms import attach, log_of, with_shown
 
@@ -293,6 +294,16 @@ def machine_of(arguments: argparse.Namespace, smoke: bool = False) -> "Machine":
     machine = Machine(root=root, seconds=arguments.timeout or (SMOKE_SECONDS if smoke else TOTAL_SECONDS))
     if arguments.python:
         _must_be_there(machine, arguments.python)
+    return machine
+
+
+def _asked_early(arguments: argparse.Namespace) -> "Machine":
+    """The machine, whose interpreters are asked already: they answer while we load what judges them."""
+    from gpudoctor.probes.python import ask_early, choose
+
+    machine = machine_of(arguments, arguments.smoke)
+    if machine.here:
+        ask_early(machine, choose(machine, arguments.python))
     return machine
 
 

@@ -48,15 +48,18 @@ Duration = Annotated[float, Meta(ge=0, le=1e10)]  # seconds that something took
 # by a size, or squared, this is a float still.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
 
+_EARLIEST = (1, 1, 1, 0, 0, 0)  # year, month, day, hour, minute, second
+
 
 def is_moment(text: str) -> bool:
     """Whether a text of the form of `Moment` surely names one; `datetime` would take a millisecond to import."""
     parts = text.removesuffix("Z").replace("T", "-").replace(":", "-").split("-")
-    most = (9999, 12, 28, 23, 59, 59)  # each month has 28 days
-    least = (1, 1, 1, 0, 0, 0)
-    return len(parts) == len(most) and all(
-        part.isdecimal() and low <= int(part) <= high for low, part, high in zip(least, parts, most, strict=True)
-    )
+    if len(parts) != len(_EARLIEST) or not all(part.isdecimal() for part in parts):
+        return False
+    numbers = tuple(map(int, parts))
+    month = numbers[1]
+    days = 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+    return all(low <= n <= high for low, n, high in zip(_EARLIEST, numbers, (9999, 12, days, 23, 59, 59), strict=True))
 
 
 def moment(text: str) -> "datetime":

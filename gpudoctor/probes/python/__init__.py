@@ -24,10 +24,10 @@ from gpudoctor.probes.python import (
 from gpudoctor.probes.python import packages as python_packages
 from gpudoctor.probes.python.choice import ON_PATH, OURS, InterpreterError, choose
 from gpudoctor.probes.python.extra_index import extra_index
-from gpudoctor.probes.python.interpreter import Said, is_whole
+from gpudoctor.probes.python.interpreter import Said, ask_early, is_whole
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
 
-__all__ = ["InterpreterError", "choose", "probe"]
+__all__ = ["InterpreterError", "ask_early", "choose", "probe"]
 
 # A package's folder, a script, bytecode, and an extension module that was built in place.
 _SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")

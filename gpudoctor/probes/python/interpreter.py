@@ -2,11 +2,13 @@
 
 import os
 import sys
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from gpudoctor.child import ChildResult
+from gpudoctor.child import Background, ChildResult
 from gpudoctor.machine import Machine
 from gpudoctor.workers import interpreter
 
@@ -52,10 +54,27 @@ class _Version(msgspec.Struct):
     version: str
 
 
+def ask_early(machine: Machine, interpreters: Iterable[tuple[str, str]]) -> None:
+    """Have interpreters asked beside what this process does meanwhile; `ask` then waits only for the rest.
+
+    Args:
+        machine: where they lie; under another root nothing is run.
+        interpreters: each with what chose it, as `choose` gives them.
+    """
+    for path, _ in interpreters if machine.here else ():
+        if path not in machine.early and not is_own(machine, path):
+            machine.early[path] = Background(partial(_ask_child, machine, path))
+
+
 def ask(machine: Machine, path: str) -> Said | str:
     """What the interpreter says, or the one sentence why it says nothing."""
     if is_own(machine, path):
         return _own()
+    early = machine.early.pop(path, None)
+    return early.result() if early else _ask_child(machine, path)
+
+
+def _ask_child(machine: Machine, path: str) -> Said | str:
     env = child_environment(machine)
     script = os.path.abspath(interpreter.__file__)
     seconds = machine.left(SECONDS)

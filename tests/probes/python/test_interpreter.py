@@ -9,7 +9,7 @@ import pytest
 from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
 from gpudoctor.probes.python import interpreter
-from gpudoctor.probes.python.interpreter import Said, ask, child_environment, is_own
+from gpudoctor.probes.python.interpreter import Said, ask, ask_early, child_environment, is_own
 from gpudoctor.recorded_machine import RecordedMachine
 from tests.probes.environments import machine, script, venv
 
@@ -93,3 +93,21 @@ def test_an_interpreter_that_cannot_be_started_says_why() -> None:
     missing = RecordedMachine(commands={"python": ChildResult(argv=(PATH,), missing="No such file or directory")})
     assert ask(missing, PATH) == f"{PATH} cannot be started: No such file or directory."
     assert ask(Machine(root="/proc"), PATH) == f"{PATH} cannot be started: commands are not run under another root."
+
+
+def test_an_answer_asked_for_early_is_the_one_that_is_given_once(tmp_path: Path) -> None:
+    ours, log = Machine(), tmp_path / "log"
+    path = script(tmp_path / "bin/python", f'echo asked >> {log}\nexec {sys.executable} "$@"')
+    ask_early(ours, [(path, ""), (path, ""), (sys.executable, "")])
+    assert list(ours.early) == [path]  # our own interpreter needs no child
+    assert isinstance(ask(ours, path), Said)
+    assert log.read_text() == "asked\n"
+    assert not ours.early
+    assert isinstance(ask(ours, path), Said)
+    assert log.read_text() == "asked\nasked\n"
+
+
+def test_nothing_is_asked_early_under_another_root() -> None:
+    elsewhere = Machine(root="/proc")
+    ask_early(elsewhere, [(PATH, "")])
+    assert not elsewhere.early
