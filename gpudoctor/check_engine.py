@@ -136,6 +136,9 @@ class Problem(msgspec.Struct, frozen=True):
         severity: of this case, where it differs from the check's; None: the check's.
         fixes: for this target; None: the check's.
         not_caused_by: causes of the check (ids, or "area.*") that this case rules out.
+        failing: the package whose import fails, with the error among the evidence.
+        breaks: the packages whose imports it breaks; empty: not narrowed down.
+        words: what the errors of other packages' imports name where it breaks these too.
     """
 
     message: str
@@ -144,6 +147,9 @@ class Problem(msgspec.Struct, frozen=True):
     severity: Severity | None = None
     fixes: tuple[Fix, ...] | None = None
     not_caused_by: tuple[str, ...] = ()
+    failing: str | None = None
+    breaks: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
 
 Found = str | Problem | None

@@ -1,5 +1,6 @@
 """Orders causes before consequences: one root cause is one finding, with what follows from it under it."""
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -69,6 +70,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         and other.about.touches(verdict.about)
         and not _of_another_framework(other, verdict)
         and not _of_another_vendor(other, verdict)
+        and not _breaks_another_import(other, verdict)
         and not _mutual(other, verdict)
         and not _lighter_than_rule(other, verdict)
     ]
@@ -121,6 +123,18 @@ def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the verdict is about a build for one vendor's GPUs, and the supposed cause ails another vendor's."""
     vendor, wanted = cause.check.vendor, verdict.about.vendor
     return wanted is not None and vendor is not None and vendor != wanted
+
+
+def _breaks_another_import(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether the verdict is about the import of one package, and the supposed cause breaks that of others.
+
+    It breaks more of them where their errors name what it lacks or breaks.
+    """
+    found, other = verdict.problem, cause.problem
+    if found is None or found.failing is None or other is None or not other.breaks or found.failing in other.breaks:
+        return False
+    text = "\n".join((found.message, *found.evidence))
+    return not any(re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", text) for word in other.words)
 
 
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:

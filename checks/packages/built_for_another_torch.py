@@ -2,12 +2,11 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
-from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.knowledge.wanted import is_extension
-from gpudoctor.maybe import known, phrase, present, text_of
+from gpudoctor.maybe import known, phrase, present
 from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import and_more, is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
@@ -64,6 +63,7 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
     """Install the newest PyTorch that the package has a library for; a newer release of it may have one for this."""
     from gpudoctor.fixes.frameworks import verify
     from gpudoctor.fixes.python import install, lasting
+    from gpudoctor.fixes.torch_build import has_wheel_here
     from gpudoctor.queries.loading import import_of
 
     name, wanted = package.name, releases[-1]
@@ -78,19 +78,8 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
         f"installation guide, or build {name} from source against it."
     )
     newer = Fix(other, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof)
-    return (older, newer) if _runs_here(on, wanted) else (newer,)
-
-
-def _runs_here(on: OnPython, number: str) -> bool:
-    """Whether PyPI's build of a PyTorch release has a wheel for this Python, and code for the GPUs here."""
-    from gpudoctor.knowledge import torch as torch_table
-
-    gpus = visible_gpus(on.facts)
-    row, python = torch_table.release(number), text_of(on.python.version)
-    if not gpus or row is None or not torch_table.fits_python(row, ".".join(python.split(".")[:2]) or None):
-        return False
-    targets = torch_table.targets_of(number, row.default) or ""
-    return all(coverage(targets, text_of(gpu.capability) or "0.0") for gpu in gpus)
+    known_good = nvidia_gpus(on.facts) and has_wheel_here(on.facts, on.python, wanted)
+    return (older, newer) if known_good else (newer,)
 
 
 @check(

@@ -95,4 +95,6 @@ def extension_abi(on: OnPython) -> Problem | None:
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
     evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]
     cause = _abi_cause(first, torch) if first.unresolved else _RUNTIME
-    return Problem(message, tuple(evidence[:6]), cause=cause)
+    packages = tuple({e.package: None for e in found})
+    words = (*packages, *(e.path.rpartition("/")[2] for e in found))
+    return Problem(message, tuple(evidence[:6]), cause=cause, breaks=packages, words=words)

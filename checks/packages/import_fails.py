@@ -146,12 +146,12 @@ def import_fails(on: OnPython) -> Problem | None:
     name = f"{one.package} {one.version}"
     if one.died:
         message = f"import {one.module} ({name}) crashes with {one.died}.{more}"
-        return Problem(message, dying_words(one.stderr), severity=Severity.ERROR)
+        return Problem(message, dying_words(one.stderr), severity=Severity.ERROR, failing=one.package)
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
     message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
     if one.outside:
         where = f" That module is at {one.outside}, outside of its package."
-        return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE)
+        return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE, failing=one.package)
     hint, about, row = import_errors.hint(error), blamed(on, one), recognise(first_line(error))
     cause = hint.cause if hint else row.sentence if row else None
     if about and not hint:
@@ -163,7 +163,7 @@ def import_fails(on: OnPython) -> Problem | None:
     severity = Severity.ERROR if is_native(error) else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     lines = (error[:1500], *one.stderr.splitlines()[-3:])
-    return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other)
+    return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)
 
 
 def _without_part(on: OnPython, one: PackageImport, row: Survived, error: str) -> Problem:

@@ -130,4 +130,6 @@ def library_missing(on: OnPython) -> Problem | None:
         message = f"{failing} {verb} {names}, which the loader does not find: it is only in {where}.{more}"
     severity = Severity.ERROR if first.fails else Severity.WARNING  # else only a part of the package may need it
     cause = _OUT_OF_REACH if first.copies else None
-    return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=severity, cause=cause)
+    seen, lacked = tuple(s for one in found for s in one.seen)[:6], tuple(name for one in found for name in one.missing)
+    breaks = tuple(one.package for one in found)
+    return Problem(message, seen, severity=severity, cause=cause, breaks=breaks, words=lacked)

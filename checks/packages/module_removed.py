@@ -85,4 +85,4 @@ def module_removed(on: OnPython) -> Problem | None:
         f"import {first.module} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
         f"{owner.version} no longer has that module; it was removed in {row.since}.{more}"
     )
-    return Problem(message, (error[:500],))
+    return Problem(message, (error[:500],), failing=first.package)

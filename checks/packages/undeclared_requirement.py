@@ -3,6 +3,7 @@
 import re
 
 import msgspec
+from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
@@ -155,6 +156,10 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
     found = _broken(on)
     if found is None:
         return None
+    return replace(_problem(on, found), breaks=(found.owner.name,), words=(found.row.library or found.row.other,))
+
+
+def _problem(on: OnPython, found: _Broken) -> Problem:
     row, owner, other, error = found.row, found.owner, found.other, found.error
     name = f"{owner.name} {owner.version}"
     if row.library:

@@ -10,7 +10,7 @@ from gpudoctor.facts.python import PackageCode
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.other_projects import meant
 from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
-from gpudoctor.fixes.torch_build import driver_cuda
+from gpudoctor.fixes.torch_build import driver_cuda, has_wheel_here
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge import torch as torch_table
@@ -46,7 +46,7 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
     if wanted:
         return tuple(
             Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify)
-            for message, command in _pinned(on.python, name, version, wanted, torch)
+            for message, command in _pinned(on, name, version, wanted, torch)
         )
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
     if torch and (ours := release_for_torch(name, number)):
@@ -190,6 +190,8 @@ def _the_other_torch(on: OnPython, name: str, torch: Framework, verify: Task | N
     there = (torch_table.release(text_of(torch.version)), torch_table.cuda_variant(text_of(torch.cuda)))
     if row is None or variant not in row.wheels or (row, variant) == there or not _driver_runs(on, variant):
         return ()
+    if not has_wheel_here(on.facts, on.python, wanted, variant):
+        return ()
     specs = (f"torch=={wanted}.*", *_companions_of(on.python, wanted))
     commands = another_build(on.python, *specs, index=torch_table.index_of(variant))
     message = f"Install the PyTorch that {name} was built for, {wanted} for CUDA {cuda}.{lasting(on.facts)}"
@@ -209,13 +211,14 @@ def _companions_of(python: Python, wanted: str) -> tuple[str, ...]:
 
 
 def _pinned(
-    python: Python, name: str, version: str, wanted: str, torch: Framework | None
+    on: OnPython, name: str, version: str, wanted: str, torch: Framework | None
 ) -> Iterator[tuple[str, Command]]:
     """The ways to match an extension whose metadata pins one PyTorch, and the installed PyTorch.
 
     First the one that leaves PyTorch, and so what else needs it: pip goes back through the extension's releases until
     one requires this PyTorch. It would stop at the first sdist that it cannot build, so it takes wheels only.
     """
+    python = on.python
     there = release(str(torch.version)) if torch and isinstance(torch.version, str) else wanted
     if there != wanted and there[:1].isdigit() and not is_own_build(there):
         installed = next((p.version for p in packages_of(python) if p.name == "torch"), "")
@@ -223,9 +226,12 @@ def _pinned(
         options = ("--only-binary", name)
         command = install(python, name, f"torch=={there}", index=index, options=options)
         yield f"Install the {name} release for PyTorch {there}, which stays as it is.", command
-    others = _companions_of(python, wanted)
-    message = f"Install the PyTorch that {name} {version} was built for{', and what belongs to it' if others else ''}."
-    yield message, install(python, f"torch=={wanted}", *others, f"{name}=={release(version)}", force=there == wanted)
+    if torch_table.release(wanted) is None or has_wheel_here(on.facts, python, wanted):
+        others = _companions_of(python, wanted)
+        more = ", and what belongs to it" if others else ""
+        message = f"Install the PyTorch that {name} {version} was built for{more}."
+        specs = (f"torch=={wanted}", *others, f"{name}=={release(version)}")
+        yield message, install(python, *specs, force=there == wanted)
     yield f"Upgrade {name}, with the PyTorch that it requires.", install(python, name, upgrade=True)
 
 

@@ -25,10 +25,11 @@ from gpudoctor.fixes.python import (
     uv_index,
 )
 from gpudoctor.knowledge import torch
-from gpudoctor.maybe import known_or, present
+from gpudoctor.knowledge.kernels import coverage
+from gpudoctor.maybe import known_or, present, text_of
 from gpudoctor.queries import driver
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.gpus import torch_gfx
+from gpudoctor.queries.gpus import nvidia_gpus, torch_gfx
 from gpudoctor.queries.packages import numbers, python_minor
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus
@@ -64,6 +65,24 @@ def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoi
 def driver_cuda(facts: Facts) -> str | None:
     """The newest CUDA release that the driver runs; None where that is unknown."""
     return known_or(driver.driver_cuda(facts), None)
+
+
+def has_wheel_here(facts: Facts, python: Python, number: str, variant: str | None = None) -> bool:
+    """Whether a build of a PyTorch release has a wheel for this Python, and code for each NVIDIA GPU here.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        number: the release, "2.5" or "2.5.1".
+        variant: "cu124"; None: the build that PyPI has.
+    """
+    found = torch.release(number)
+    if found is None or not torch.fits_python(found, python_minor(python)):
+        return False
+    machine = known_or(facts.host.architecture, "x86_64")
+    targets = torch.targets_of(number, variant or found.default, machine)
+    capabilities = {text_of(gpu.capability) for gpu in nvidia_gpus(facts)} - {""}
+    return not targets or all(coverage(targets, capability) for capability in capabilities)
 
 
 def reinstall_torch(

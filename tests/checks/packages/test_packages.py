@@ -227,6 +227,26 @@ def test_an_extension_whose_version_names_its_build(
 
 
 @pytest.mark.parametrize(
+    ("capability", "version", "offered"),
+    [
+        ("8.6", "3.11.9", True),
+        ("12.0", "3.11.9", False),  # PyTorch 2.5 has no code for it
+        ("8.6", "3.14.0", False),  # nor a wheel for this Python
+    ],
+)
+def test_no_older_pytorch_that_has_nothing_for_this_gpu(capability: str, version: str, offered: bool) -> None:
+    lacks = Extension(package="torch-cluster", version="1.6.3+pt25cu124", path=f"{SITE}/c.so", unresolved=(OLD,))
+    there = machine("12.8", card={"capability": capability})
+    mine = (package("torch-cluster", "1.6.3+pt25cu124"),)
+    facts = environment(torch("2.7.0", cuda="12.8"), packages=mine, extensions=(lacks,), facts=there)
+    typed = commands(extension_abi, change(facts, "pythons.0.version", version))
+    assert "torch-cluster==1.6.3+pt27cu128" in typed
+    assert ("torch==2.5" in typed) is offered
+    pinned = change(facts, "pythons.0.packages", (package("torch-cluster", "1.6.3", requires=("torch==2.5.1",)),))
+    assert ("torch==2.5.1" in commands(extension_abi, change(pinned, "pythons.0.version", version))) is offered
+
+
+@pytest.mark.parametrize(
     ("name", "version", "build", "first"),
     [
         ("vllm", "2.7.0", "2.7.0", "--only-binary vllm vllm torch==2.7.0"),

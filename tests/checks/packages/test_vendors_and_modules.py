@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import Check, run
 from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.checks.packages.module_removed import module_removed
@@ -13,6 +14,7 @@ from gpudoctor.checks.packages.wrong_vendor import wrong_vendor
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
+from gpudoctor.root_causes import findings
 from tests.builders import change, framework
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
 
@@ -33,6 +35,12 @@ def having(*imports: PackageImport, packages: tuple[Any, ...] = (), torch_: Any 
     known = {p.name for p in packages}
     more = tuple(package(one.package, one.version) for one in imports if one.package not in known)
     return change(environment(torch_ or torch("2.8.0"), packages=(*packages, *more)), "pythons.0.imports", imports)
+
+
+def shape(facts: Facts, *checks: Check[Any]) -> list[tuple[str, list[str]]]:
+    """The findings of these checks by id, each with what follows from it."""
+    found, _ = findings([verdict for each in checks for verdict in run(each, facts)])
+    return [(f.root.check.id, [c.check.id for c in f.consequences]) for f in found]
 
 
 def test_a_cuda_build_next_to_pytorch_for_rocm_comes_from_pytorchs_index() -> None:
@@ -150,6 +158,32 @@ def test_a_module_that_a_newer_release_removed() -> None:
     assert one(module_removed, facts) == ("problem", expected)
     assert f"{PIP} install 'cuda-python>=12,<13'" in commands(module_removed, facts)
     assert one(module_removed, cuda_python("12.9.1")) == ("pass", "")
+
+
+def test_a_package_that_pins_too_little_is_why_its_module_is_gone() -> None:
+    packages = (package("cuda-bindings", "13.0.0"), package("cuda-python", "13.0.0"))
+    error = "ModuleNotFoundError: No module named 'cuda.cudart'"
+    own = (package("flashinfer-python", "0.2.10"), *packages)
+    facts = having(imported("flashinfer-python", "0.2.10", error=error), packages=own)
+    assert shape(facts, module_removed, undeclared_requirement) == [
+        ("packages.undeclared-requirement", ["packages.module-removed"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failing", "error", "causes"),
+    [
+        # Triton lacks setuptools, too, which is another matter: the error names neither.
+        ("ctranslate2", "ImportError: libctranslate2.so: cannot enable executable stack", 2),
+        ("bitsandbytes", "ModuleNotFoundError: No module named 'triton.ops'", 2),
+        ("torchao", "ModuleNotFoundError: No module named 'setuptools'", 1),
+        ("triton", "ModuleNotFoundError: No module named 'setuptools'", 1),
+    ],
+)
+def test_what_one_package_lacks_explains_no_other_error(failing: str, error: str, causes: int) -> None:
+    facts = having(imported(failing, "1.0", error=error), packages=(package("triton", "3.2.0"),))
+    facts = change(facts, "pythons.0.version", "3.11.9")
+    assert len(shape(facts, import_fails, undeclared_requirement)) == causes
 
 
 def test_the_older_release_is_not_offered_where_another_package_requires_the_newer() -> None:
