@@ -17,7 +17,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = library_version(facts)
     if module.kernel_gone(facts):
         return (module.into_new_kernel(facts),)
-    if module.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None):
+    if module.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None) or module.unlisted(facts):
         return module.rebuild(facts, version)
     brings = _module_package(facts, branch_of(version))
     return (brings, *module.rebuild(facts, version)[1:]) if brings else (install_driver(facts, branch_of(version)),)
@@ -76,7 +76,9 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     what = f"The driver's libraries {user} are installed" if user else "DKMS lists NVIDIA's driver"
     entries = kernel.dkms if isinstance(kernel.dkms, tuple) else ()
     lines = tuple(f"dkms: {e.module}/{e.version} {e.kernel or ''} {e.state}".replace("  ", " ") for e in entries)
+    lost = next(iter(module.unlisted(facts)), None)
+    more = f" DKMS does not list {lost}, whose source is in /usr/src." if lost else ""
     return Problem(
-        f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.",
+        f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.{more}",
         (*kernel_lines(facts), *lines),
     )

@@ -41,6 +41,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
     other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
     dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # None: dkms is not installed
+    dkms_unlisted: tuple[str, ...] = ()  # sources that DKMS could build and does not list: "nvidia/560.35.03"
     dkms_errors: tuple[str, ...] = ()  # the telling lines of make.log, or of akmods's log of a failed build
     akmods_log: str | None = None  # the log that they are from where akmods builds; None: it failed nowhere
     # Certificates of the modules in an image (ostree: Silverblue, bootc); None: the system is no image.

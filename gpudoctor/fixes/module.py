@@ -9,7 +9,7 @@ from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import USERS
-from gpudoctor.queries.driver import disk_version
+from gpudoctor.queries.driver import disk_version, library_version
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
@@ -104,7 +104,8 @@ def uses_akmods(facts: Facts) -> bool:
     """Whether akmods builds the module, as RPM Fusion's packages for Fedora do unless DKMS is installed."""
     if any("akmod" in name for name in driver_packages(facts)):
         return True
-    return facts.host.distribution.id in ("fedora", "nobara") and not facts.nvidia.kernel.dkms
+    by_dkms = facts.nvidia.kernel.dkms or unlisted(facts)
+    return facts.host.distribution.id in ("fedora", "nobara") and not by_dkms
 
 
 def build_commands(facts: Facts) -> Tasks:
@@ -136,10 +137,15 @@ def _headers_if_missing(facts: Facts) -> Tasks:
     return () if facts.host.kernel.headers is True else headers(facts)
 
 
+def unlisted(facts: Facts) -> tuple[str, ...]:
+    """The sources of the installed libraries' release that DKMS does not list, and would add as it installs them."""
+    version = library_version(facts)
+    return tuple(one for one in facts.nvidia.kernel.dkms_unlisted if version and one.endswith(f"/{version}"))
+
+
 def _dkms(facts: Facts, kernel: str) -> Tasks:
-    entries = facts.nvidia.kernel.dkms
-    known_entries = () if isinstance(entries, Unknown) or entries is None else entries
-    named = dict.fromkeys(f"{e.module}/{e.version}" for e in known_entries if e.state != "broken")
+    entries = known_or(facts.nvidia.kernel.dkms, None) or ()
+    named = dict.fromkeys(f"{e.module}/{e.version}" for e in entries if e.state != "broken") or unlisted(facts)
     if len(named) == 1:
         return (as_root("dkms", "install", next(iter(named)), "-k", kernel),)
     return (as_root("dkms", "autoinstall", "-k", kernel),)

@@ -11,7 +11,8 @@ from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers import build_log
 from gpudoctor.parsers.dkms import dkms_status
 
-_TREE = "/var/lib/dkms"
+_TREE, _SOURCES = "/var/lib/dkms", "/usr/src"
+_SBIN = ("/usr/sbin", "/sbin", "/usr/bin")
 # These modules of NVIDIA's are not its driver.
 _OTHERS = pattern(r"nvidia[-_](?:fs|gds|peer)")
 # `dkms status` is a shell script that looks at every module of every kernel.
@@ -33,7 +34,7 @@ def probe(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
 
 def _listed(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
     folders = _from_folders(machine)
-    program = machine.which("dkms", ("/usr/sbin", "/sbin", "/usr/bin"))
+    program = machine.which("dkms", _SBIN)
     if program is None:
         return folders or None
     if not ask:
@@ -49,10 +50,18 @@ def _listed(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
     return folders or Unknown(f"dkms status: {ended.err.strip() or ended.missing or 'it timed out'}")
 
 
+def unlisted(machine: Machine, entries: Maybe[tuple[Dkms, ...] | None]) -> tuple[str, ...]:
+    """Sources of the driver where DKMS looks for them (dkms(8)), none of which it lists: "nvidia/560.35.03"."""
+    if entries != () or machine.which("dkms", _SBIN) is None:
+        return ()
+    names = (name.rpartition("-") for name in machine.names(_SOURCES) if machine.exists(f"{_SOURCES}/{name}/dkms.conf"))
+    return tuple(f"{module}/{version}" for module, _, version in names if _is_driver(module) and version[:1].isdigit())
+
+
 def _with_sources(machine: Machine, entries: tuple[Dkms, ...]) -> tuple[Dkms, ...]:
     """The entries with the version that their source itself has: NVIDIA_VERSION in version.mk of the open modules."""
     sources = {
-        (e.module, e.version): _VERSION.search(machine.line(f"/usr/src/{e.module}-{e.version}/version.mk") or "")
+        (e.module, e.version): _VERSION.search(machine.line(f"{_SOURCES}/{e.module}-{e.version}/version.mk") or "")
         for e in entries
     }
     named = {entry: found[1] for entry, found in sources.items() if found}

@@ -44,6 +44,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         on_disk=disk,
         other_kernels=others,
         dkms=dkms,
+        dkms_unlisted=() if inside or wsl or consistent else nvidia_dkms.unlisted(machine, dkms),
         dkms_errors=failed or nvidia_dkms.errors(machine, dkms, release),
         akmods_log=log,
         image_keys=None if inside or wsl else akmods.image_keys(machine),

@@ -188,3 +188,21 @@ def test_build_tools_of_another_architecture_are_replaced() -> None:
     problem, commands = found(failed(line))
     assert "linux-kbuild for i386" in (problem.cause or "")
     assert commands[0][1] == "sudo apt-get install $(dpkg-query -W -f='${Package}:amd64 ' 'linux-kbuild-*:i386')"
+
+
+def test_a_source_that_dkms_lost_is_built_by_dkms_whoever_packaged_it() -> None:
+    lost = having(
+        unloaded(),
+        nvidia__kernel__on_disk=(),
+        nvidia__kernel__dkms=(),
+        nvidia__kernel__dkms_unlisted=("nvidia/550.1", "nvidia/570.169"),
+        host__distribution=FEDORA,
+        host__kernel__headers=True,
+    )
+    one = catalogue.load(["driver.no-module-for-kernel"])[0]
+    problem = one(lost)
+    assert isinstance(problem, Problem)
+    assert problem.message.endswith("DKMS does not list nvidia/570.169, whose source is in /usr/src.")
+    assert [fix.commands for fix in one.fixes_for(lost)] == [(BUILD, "sudo modprobe nvidia")]
+    other = having(lost, nvidia__kernel__dkms_unlisted=("nvidia/550.1",))
+    assert "akmod" in "".join(line for fix in one.fixes_for(other) for line in fix.commands)

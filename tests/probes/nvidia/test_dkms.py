@@ -78,3 +78,12 @@ def test_the_version_that_the_source_itself_has() -> None:
     assert (entry.version, entry.source) == ("570.133.20", "570.124.04")
     files["/usr/src/nvidia-570.133.20/version.mk"] = "NVIDIA_NVID_VERSION = x\n"
     assert [e.source for e in dkms.probe(RecordedMachine(files), ask=False)] == [None]  # type: ignore[union-attr]
+
+
+def test_a_source_that_dkms_does_not_list() -> None:
+    files = {f"/usr/src/{name}/dkms.conf": "" for name in ("nvidia-560.35.03", "nvidia-fs-2.2", "zfs-2.2.2")}
+    machine = RecordedMachine({**files, "/usr/src/nvidia-550.1/nv.c": ""}, commands={"dkms": ""})
+    assert dkms.unlisted(machine, ()) == ("nvidia/560.35.03",)
+    assert dkms.unlisted(machine, (Dkms(module="nvidia", version="570.1", state="added"),)) == ()
+    assert dkms.unlisted(machine, Unknown("dkms status: no")) == ()
+    assert dkms.unlisted(RecordedMachine(files), ()) == ()  # without DKMS
