@@ -34,7 +34,8 @@ def _windows(facts: Facts) -> bool:
 
 def _shared(facts: Facts) -> bool:
     found = facts.cluster
-    return isinstance(found.scheduler, str) or isinstance(found.client, str) or found.kubelet is True
+    of_pods = found.kubelet is True or found.cri_disabled is not None
+    return isinstance(found.scheduler, str) or isinstance(found.client, str) or of_pods
 
 
 def _rented(facts: Facts) -> bool:

@@ -29,6 +29,7 @@ TARGETS = {
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
+    "queries.clusters:nodes_to_be": "cluster.cri-disabled",
     "queries.containers:container_host": (
         "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
     ),

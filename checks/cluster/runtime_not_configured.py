@@ -105,7 +105,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.k0sproject.io/stable/runtime/",
     ),
     targets=kubernetes_nodes,
-    caused_by=("driver.*", "device.*"),
+    caused_by=("cluster.cri-disabled", "driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

@@ -29,4 +29,5 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here
     plugin_blind: Maybe[str | None] = NOT  # the line of the device plugin's log that it finds no GPU; None: none is
     own_runtime: str | None = None  # the Kubernetes here that brings its own containerd: k3s, rke2, k0s, microk8s
+    cri_disabled: str | None = None  # the file by which the kubelet's containerd turns CRI off; None: none does
     ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read

@@ -36,7 +36,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
     inside = known_or(host.container, None) is not None
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
-    own, (runtime, ignored) = (None, (_OF_HOST, ())) if inside else _pod_runtime(machine)
+    own, (runtime, ignored), no_cri = (None, (_OF_HOST, ()), None) if inside else _pod_runtime(machine)
     kubelet = not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET))
     return Cluster(
         scheduler=scheduler,
@@ -49,15 +49,18 @@ def probe(machine: Machine, host: Host) -> Cluster:
         runtime_configured=runtime,
         plugin_blind=_plugin_blind(machine) if kubelet else None,
         own_runtime=own,
+        cri_disabled=no_cri,
         ignored_drop_ins=ignored,
     )
 
 
-def _pod_runtime(machine: Machine) -> tuple[str | None, tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]]:
-    from gpudoctor.probes.pod_runtimes import configured, own_runtime  # what containers do not need
+def _pod_runtime(
+    machine: Machine,
+) -> tuple[str | None, tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]], str | None]:
+    from gpudoctor.probes.pod_runtimes import configured, cri_disabled, own_runtime  # what containers do not need
 
     own = own_runtime(machine)
-    return own, configured(machine, own)
+    return own, configured(machine, own), cri_disabled(machine)
 
 
 def _plugin_blind(machine: Machine) -> Maybe[str | None]:

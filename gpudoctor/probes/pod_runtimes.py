@@ -1,7 +1,8 @@
 """Whether the container runtime that runs pods reads a configuration with NVIDIA's runtime.
 
 containerd reads config.toml and what its `imports` names: paths, patterns, relative ones from the file's own directory
-(containerd-config.toml(5)). From 2.2 on its defaults import conf.d (containerd/containerd#12323). CRI-O reads crio.conf
+(containerd-config.toml(5)). From 2.2 on its defaults import conf.d (containerd/containerd#12323); the file of Docker's
+package containerd.io imports nothing and turns off the plugin by which the kubelet talks to it. CRI-O reads crio.conf
 and crio.conf.d (crio.conf.d(5)). The drop-ins of NVIDIA's toolkit went elsewhere: until 1.18.0 to containerd's config.d
 (NVIDIA/nvidia-container-toolkit#1404), until 1.19 to CRI-O's conf.d (#1829).
 Some distributions bring a containerd with files of its own: k3s and RKE2 write theirs when they start, with the
@@ -36,6 +37,13 @@ _UNCLEAR = Unknown("the system's containerd is configured for NVIDIA's runtime, 
 _IMPORTS = pattern(r"^\s*imports\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 _COMMENT = pattern(r"^\s*#.*$", re.MULTILINE)
 _QUOTED = pattern(r"""["']([^"']+)["']""")
+_DISABLED = pattern(r"^\s*disabled_plugins\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+# CRI's plugin, as releases before and from 2.0 on name it: https://github.com/containerd/containerd/blob/main/docs/cri/config.md
+_CRI = frozenset({"cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"})
+_OTHER_CRI = ("/run/crio/crio.sock", "/run/cri-dockerd.sock")
+_RELEASE = pattern(r"\bv?(\d+)\.(\d+)\.\d+")
+_IMPORTS_SINCE = (2, 2)
+_VERSION_SECONDS = 5.0
 _DEFAULT_IMPORTS = ("/etc/containerd/conf.d/*.toml",)
 _CONTAINERD = "/etc/containerd/config.toml"
 _CRIO = ("/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*")
@@ -74,9 +82,25 @@ class _Files:
         folder = path.rpartition("/")[0]
         own = [one if one[0] == "/" else f"{folder}/{one}" for one in _QUOTED.findall(named[1] if named else "")]
         self.imports += own
-        for one in own if named or path != _CONTAINERD else _DEFAULT_IMPORTS:
+        for one in own if named or path != _CONTAINERD else self._default_imports():
             for file in matching(self.machine, one):
                 self.follow(file)
+
+    def _default_imports(self) -> tuple[str, ...]:
+        """What containerd imports where its file names nothing; its release is asked where files depend on it."""
+        if not any(True for one in _DEFAULT_IMPORTS for _ in matching(self.machine, one)):
+            return ()
+        ended = self.machine.run(["containerd", "--version"], seconds=_VERSION_SECONDS)
+        found = _RELEASE.search(ended.out)
+        return () if found and (int(found[1]), int(found[2])) < _IMPORTS_SINCE else _DEFAULT_IMPORTS
+
+
+def cri_disabled(machine: Machine) -> str | None:
+    """Return the file by which the kubelet's containerd turns CRI off; None: no kubelet is here, or CRI is on."""
+    if machine.which("kubelet") is None or any(map(machine.exists, _OTHER_CRI)) or own_runtime(machine):
+        return None
+    found = _DISABLED.search(_COMMENT.sub("", machine.line(_CONTAINERD) or ""))
+    return _CONTAINERD if found and _CRI.intersection(_QUOTED.findall(found[1])) else None
 
 
 def matching(machine: Machine, path: str) -> Iterator[str]:

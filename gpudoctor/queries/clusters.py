@@ -26,6 +26,12 @@ def kubernetes_nodes(facts: Facts) -> Iterator[tuple[About, Facts]]:
         yield MACHINE, facts
 
 
+def nodes_to_be(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine with a kubelet that cannot talk to its container runtime."""
+    if facts.cluster.cri_disabled is not None:
+        yield MACHINE, facts
+
+
 def system(facts: Facts) -> str:
     """The batch system's usual name."""
     found = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of

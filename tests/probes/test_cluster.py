@@ -195,6 +195,34 @@ def test_the_files_that_are_read(
     assert [(file.path, file.reads) for file in seen.ignored_drop_ins] == ignored
 
 
+@pytest.mark.parametrize(("release", "read"), [("v1.7.28", False), ("v2.1.4", False), ("v2.2.0", True), ("", True)])
+def test_only_newer_releases_read_a_drop_in_that_nothing_imports(release: str, read: bool) -> None:
+    files = {TOML: 'disabled_plugins = ["x"]\n', "/etc/containerd/conf.d/99-nvidia.toml": RUNTIME}
+    answer = {"containerd": f"containerd containerd.io {release} b98a3aace656\n"} if release else {}
+    seen = cluster.probe(RecordedMachine(files, commands=answer), Host(container=None))
+    assert seen.runtime_configured is read
+    assert [file.path for file in seen.ignored_drop_ins] == ([] if read else ["/etc/containerd/conf.d/99-nvidia.toml"])
+
+
+@pytest.mark.parametrize(
+    ("config", "more", "found"),
+    [
+        ('disabled_plugins = ["cri"]\n', {}, TOML),
+        ("disabled_plugins = [\n  'io.containerd.grpc.v1.cri',\n]\n", {}, TOML),
+        ('# disabled_plugins = ["cri"]\n', {}, None),
+        ('disabled_plugins = ["zfs"]\n', {}, None),
+        ('disabled_plugins = ["cri"]\n', {"/run/crio/crio.sock": ""}, None),
+        ('disabled_plugins = ["cri"]\n', {"/run/cri-dockerd.sock": ""}, None),
+        ('disabled_plugins = ["cri"]\n', {"/var/lib/rancher/k3s/x": ""}, None),
+    ],
+)
+def test_a_kubelet_whose_runtime_does_not_speak_to_it(config: str, more: dict[str, str], found: str | None) -> None:
+    files = {TOML: config, **more}
+    there = RecordedMachine(files, commands={"kubelet": ""})
+    assert cluster.probe(there, Host(container=None)).cri_disabled == found
+    assert cluster.probe(RecordedMachine(files), Host(container=None)).cri_disabled is None  # for Docker alone
+
+
 def test_inside_a_container_the_node_is_not_looked_at() -> None:
     files = {"/usr/bin/sbatch": "", "/sys/fs/cgroup/kubepods.slice/cgroup.procs": ""}
     seen = look(files, JOB, Host(container="apptainer"))

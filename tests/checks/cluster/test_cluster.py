@@ -5,6 +5,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
+from gpudoctor.checks.cluster.cri_disabled import cri_disabled
 from gpudoctor.checks.cluster.envvar_refused import envvar_refused
 from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
 from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
@@ -351,3 +352,26 @@ def test_a_specification_is_not_enough_for_a_blind_device_plugin() -> None:
     assert ask(runtime_not_configured, with_cdi) == PASS
     blind = change(with_cdi, "cluster.plugin_blind", "No devices found. Waiting indefinitely.")
     assert [verdict for verdict, _ in ask(runtime_not_configured, blind)] == ["problem"]
+
+
+def test_a_kubelet_without_cri() -> None:
+    facts = of(nvidia_host(), cri_disabled="/etc/containerd/config.toml")
+    message = (
+        "/etc/containerd/config.toml turns CRI off (disabled_plugins), and the kubelet is installed here: it finds no "
+        "runtime."
+    )
+    assert ask(cri_disabled, facts) == [("problem", message)]
+    assert ask(cri_disabled, of(nvidia_host())) == SKIPPED
+    assert [one.severity for one in run(cri_disabled, facts)] == [Severity.WARNING]
+    facts = of(nvidia_host(), cri_disabled="/etc/containerd/config.toml", kubelet=True)
+    facts = change(facts, "containers.toolkit", "1.18.0")
+    (verdict,) = run(cri_disabled, facts)
+    assert verdict.severity is Severity.ERROR
+    assert tuple(c.removeprefix("sudo ") for c in verdict.fixes[0].commands) == (
+        "cp /etc/containerd/config.toml /etc/containerd/config.toml.before-cri",
+        "containerd config default | sudo tee /etc/containerd/config.toml",
+        "sed -i 's/SystemdCgroup = false/SystemdCgroup = true/' /etc/containerd/config.toml",
+        "nvidia-ctk runtime configure --runtime=containerd --set-as-default",
+        "systemctl restart containerd kubelet",
+    )
+    assert ask(cri_disabled, of(plain_host(), cri_disabled="/etc/containerd/config.toml")) == [("pass", "")]
