@@ -13,7 +13,10 @@ from gpudoctor.targets import OnCard, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
-    guest = guest_driver(on.facts)
+    """A whole card that a release does not know is a new one, of the generation that came with its branch."""
+    guest, found = guest_driver(on.facts), generation_of(on.card)
+    if found is None or all(branch(one.what.get("driver")) != found.first_driver for one in _refusals(on)):
+        return (guest,)
     message = "If the host passes the whole GPU through: install a newer driver, for a card newer than this release."
     return (guest, install_driver(on.facts, message=message))
 
@@ -42,7 +45,7 @@ def vgpu_driver_needed(on: OnCard) -> Problem | None:
         return None
     if works(on.facts, on.card) or on.card.driver == "vfio-pci" or "GeForce" in text_of(on.card.name):
         return None
-    refused = [one for one in events(on.facts, "nvrm-unsupported") if _supports(one, on)]
+    refused = _refusals(on)
     if not refused:
         return None
     release = refused[-1].what["driver"]
@@ -51,6 +54,10 @@ def vgpu_driver_needed(on: OnCard) -> Problem | None:
         "a vGPU: a share of the host's GPU.",
         texts(events(on.facts, "nvrm-gpu-named", "nvrm-unsupported", "probe-failed", "no-device-probed")),
     )
+
+
+def _refusals(on: OnCard) -> list[LogEvent]:
+    return [one for one in events(on.facts, "nvrm-unsupported") if _supports(one, on)]
 
 
 def _supports(event: LogEvent, on: OnCard) -> bool:

@@ -44,9 +44,10 @@ def test_vgpu_driver_needed(facts: Facts, verdict: list[tuple[str, str]]) -> Non
     assert ask(vgpu_driver_needed, facts) == verdict
 
 
-def test_the_guest_driver_comes_first() -> None:
-    fixes = run(vgpu_driver_needed, guest())[0].fixes
-    assert [fix.message.partition(":")[0] for fix in fixes] == [
-        "Install the vGPU guest (GRID) driver of the host's vGPU release",
-        "If the host passes the whole GPU through",
-    ]
+@pytest.mark.parametrize(
+    ("release", "more"), [("570.86.15", ()), ("520.61.05", ("If the host passes the whole GPU through",))]
+)
+def test_a_newer_driver_is_offered_only_where_the_card_may_be_newer(release: str, more: tuple[str, ...]) -> None:
+    fixes = run(vgpu_driver_needed, guest(release))[0].fixes
+    first = "Install the vGPU guest (GRID) driver of the host's vGPU release"
+    assert tuple(fix.message.partition(":")[0] for fix in fixes) == (first, *more)
