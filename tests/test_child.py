@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpudoctor.child import Background, ChildResult, end_all, reap, run
+from gpudoctor.child import ChildResult, end_all, reap, run
 from gpudoctor.children import process
 from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, KeptOutput, LineSplitter
 
@@ -105,9 +105,9 @@ def test_stdin_that_nobody_reads_does_no_harm() -> None:
 
 
 def test_timeout() -> None:
-    ended = shell("echo started; sleep 60", timeout=0.3)
+    ended = shell("echo started; sleep 60", timeout=2)
     assert (ended.ok, ended.timed_out, ended.signal, ended.out) == (False, True, "SIGTERM", "started\n")
-    assert 0.3 <= ended.seconds < 20
+    assert 2 <= ended.seconds < 20
 
 
 def test_a_timeout_is_not_ok_even_where_the_child_then_returns_0() -> None:
@@ -116,9 +116,9 @@ def test_a_timeout_is_not_ok_even_where_the_child_then_returns_0() -> None:
 
 
 def test_one_that_ignores_sigterm_is_killed() -> None:
-    ended = shell("trap '' TERM; while :; do sleep 1; done", timeout=0.3)
+    ended = shell("trap '' TERM; while :; do sleep 1; done", timeout=2)
     assert (ended.timed_out, ended.signal, ended.abandoned) == (True, "SIGKILL", False)
-    assert 0.3 + GRACE <= ended.seconds < 0.3 + 2 * GRACE + 20
+    assert 2 + GRACE <= ended.seconds < 2 + 2 * GRACE + 20
 
 
 def test_a_stopped_one_is_ended() -> None:
@@ -380,34 +380,3 @@ def test_a_program_may_be_ended_by_what_it_has_told() -> None:
     ended = run(["sh", "-c", "echo stage; sleep 60"], timeout=30, on_line=reported.append, late=lambda: bool(reported))
     assert (ended.timed_out, ended.out) == (True, "stage\n")
     assert ended.seconds < 5
-
-
-def test_who_waits_for_the_background_lets_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    going, told = threading.Event(), list[str]()
-
-    def others() -> None:
-        told.append("others")
-        going.set()
-
-    monkeypatch.setattr(process.WAITING, "others", others, raising=False)
-    waits = Background(lambda: going.wait(10))
-    assert waits.result() is True
-    assert waits.result() is True
-    assert told == ["others"]
-
-
-def test_what_fails_in_the_background_is_raised_by_who_asks() -> None:
-    def fails() -> None:
-        raise LookupError("nothing there")
-
-    background = Background(fails)
-    with pytest.raises(LookupError, match="nothing there"):
-        background.result()
-
-
-def test_without_another_thread_the_caller_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refused)
-    assert Background(lambda: 1).result() == 1
