@@ -57,7 +57,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A package imports a module that a newer release of another one removed (cuda.cuda, cuda.cudart)",
+    title="A package imports a module that a newer release of another one removed",
     severity=Severity.ERROR,
     cause="A release dropped modules that were deprecated before. A package that was written for the older one and "
     "does not bound the version in its requirements is installed with the newer one, and fails when it is imported.",

@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec.structs import replace
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Package, PackageImport
 from gpudoctor.fixes.loading import import_proof
@@ -70,13 +72,14 @@ def _newer_torch(on: OnPython, one: PackageImport, name: str, first: str) -> tup
     """Install a PyTorch that has a name, where one with it supports the GPU, or an older release of the package."""
     from gpudoctor.fixes.torch_build import torch_since  # for few of the imports that fail
 
-    newer = torch_since(on.facts, on.python, first)
+    proof = import_proof(on, one)
+    newer = (replace(fix, verify=proof) for fix in torch_since(on.facts, on.python, first))
     message = (
         f"Install an older release of {one.package}, from before it used torch.{name}; "
         f"if the error stays, take a still older one.{lasting(on.facts)}"
     )
     task = install(on.python, f"{one.package}<{release(one.version)}")
-    return (*newer, Fix(message, (task,), "reinstall-package", verify=import_proof(on, one)))
+    return (*newer, Fix(message, (task,), "reinstall-package", verify=proof))
 
 
 def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:

@@ -14,7 +14,7 @@ from gpudoctor.facts import Facts, Package, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.workers.common import blamed
 from tests.builders import change
-from tests.checks.environments import commands, environment, one, package, severity, torch
+from tests.checks.environments import commands, environment, one, package, severity, torch, verifies
 
 PIP = "/opt/env/bin/python -m pip"
 AIMV2 = "ValueError: 'aimv2' is already used by a Transformers config, pick another name."
@@ -241,6 +241,7 @@ def test_a_package_that_needs_a_newer_pytorch(error: str, number: str, uses: str
     if uses:
         assert typed.startswith("Install the cu1")
         assert f"{PIP} install 'somepkg<1.4.2'" in typed
+        assert set(verifies(import_fails, facts)) == {"/opt/env/bin/python -c 'import somepkg'"}
     else:
         assert typed.startswith("Upgrade somepkg to a release that works with torch")
 
