@@ -8,7 +8,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.loading import import_proof
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.release_families import Undeclared, release_families
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.queries.frameworks import first_line
@@ -92,11 +92,24 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         later = f", or {owner.name} {row.before} or newer" if row.before != "999" and not row.switch else ""
         message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, other)}"
         command = install(on.python, f"{row.other}{spec}")
+    if row.switch and not row.seldom:
+        return _past_its_check(on, found)
     fix = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof)
     if not row.switch:
         return (fix,)
     off = f"Turn the check of {owner.name} off, if your models do not use what it is about."
     return fix, Fix(off, (export(row.switch, "1"),), "change-environment")
+
+
+def _past_its_check(on: OnPython, found: _Broken) -> tuple[Fix, ...]:
+    """For a package that only refuses releases that it was not tested with: that check off, or the package gone."""
+    row, owner = found.row, found.owner
+    off = f"Turn the check of {owner.name} off: it refuses releases of {row.other} that it was not tested with."
+    fix = Fix(off, (export(row.switch, "1"),), "change-environment", needs="restart of the program")
+    if any(re.match(rf"{owner.name}\b", line) for p in known(on.python.packages) for line in p.requires):
+        return (fix,)
+    gone = f"Remove {owner.name}, where your programs use it only if it is there: PyTorch has attention of its own."
+    return fix, Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, owner.name),), "reinstall-package")
 
 
 def _past_pins(on: OnPython, row: Undeclared, other: Package | None) -> str:

@@ -60,6 +60,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         install: the release to install, where not any that `wanted` takes.
         switch: the variable that turns the package's own check of it off, if it is true.
         seldom: most programs never meet it, so it is advice.
+        without: how the name of a library begins with which the package does without the other one.
     """
 
     package: str
@@ -77,6 +78,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     install: str = ""
     switch: str = ""
     seldom: bool = False
+    without: str = ""
 
     def is_about(self, name: str) -> bool:
         """Whether a distribution is the package of the row."""

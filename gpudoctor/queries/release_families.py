@@ -73,6 +73,8 @@ def _concerns(facts: Facts, python: Python, row: Undeclared, owner: Package) -> 
         return False
     if row.torch and (torch is None or release(text_of(torch.version)) != row.torch):
         return False
+    if row.without and any(name.startswith(row.without) for name in owner.libraries):
+        return False
     if row.switch and facts.host.environment.get(row.switch, "").lower() in ("1", "true"):
         return False
     return numbers(row.since) <= numbers(owner.version) < numbers(row.before)

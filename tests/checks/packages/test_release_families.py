@@ -152,6 +152,15 @@ def test_transformer_engine_without_its_part_for_pytorch() -> None:
         (("vllm", "0.6.6.post1"), ("pynvml", "12.0.0"), "pynvml<12"),
         (("vllm", "0.9.0"), ("pynvml", "11.5.3"), None),
         (("vllm", "0.7.2"), ("nvidia-ml-py", "12.560.30"), None),
+        (("transformers", "4.50.3"), ("kernels", "0.15.1"), None),
+        (("transformers", "5.12.1"), ("kernels", "0.14.1"), None),
+        (("transformers", "5.13.0"), ("kernels", "0.15.2"), None),
+        (("tilelang", "0.1.8"), ("apache-tvm-ffi", "0.1.11"), "apache-tvm-ffi<0.1.10"),
+        (("tilelang", "0.1.8"), ("apache-tvm-ffi", "0.1.9"), None),
+        (("tilelang", "0.1.9"), ("apache-tvm-ffi", "0.1.12"), None),
+        (("tilelang", "0.1.11"), ("apache-tvm-ffi", "0.1.12"), "apache-tvm-ffi<0.1.12"),
+        (("tilelang", "0.1.11"), ("apache-tvm-ffi", "0.1.11"), None),
+        (("tilelang", "0.1.12"), ("apache-tvm-ffi", "0.1.12"), None),
     ],
 )
 def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], needs: str | None) -> None:
@@ -162,6 +171,68 @@ def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], 
     else:
         assert message.startswith(f"{' '.join(owner)} needs {needs}; {other[1]} is installed: ")
         assert f"{PIP} install '{needs}'" in commands(undeclared_requirement, facts)
+
+
+def test_transformers_that_names_no_version_of_kernels() -> None:
+    facts = having(package("transformers", "5.8.1"), package("kernels", "0.15.1"))
+    assert one(undeclared_requirement, facts)[1].startswith("transformers 5.8.1 needs kernels<0.15; 0.15.1 is ")
+    typed = commands(undeclared_requirement, facts)
+    assert "Install kernels<0.13, or transformers 5.13 or newer." in typed
+    assert f"{PIP} install 'kernels<0.13'" in typed
+
+
+IGNORE = "XFORMERS_IGNORE_FLASH_VERSION_CHECK"
+
+
+def xformers(version: str, flash: str | None, **more: tuple[str, ...]) -> Facts:
+    others = (package("flash-attn", flash),) if flash else ()
+    return having(package("xformers", version, **more), *others)
+
+
+@pytest.mark.parametrize(
+    ("version", "flash", "needs"),
+    [
+        ("0.0.29.post3", "2.8.3", None),  # takes PyTorch's kernels instead
+        ("0.0.30", "2.7.4.post1", None),
+        ("0.0.30", "2.8.0.post2", "<2.7.5"),
+        ("0.0.31.post1", "2.8.0.post2", None),
+        ("0.0.31.post1", "2.8.2", "<2.8.1"),
+        ("0.0.32.post2", "2.8.2", None),
+        ("0.0.32.post2", "2.8.3+cu12torch2.8cxx11abitrue", "<2.8.3"),
+        ("0.0.33.post2", "2.8.3", None),
+        ("0.0.35", "2.6.3", ">=2.7.1"),
+        ("0.0.32.post2", None, None),
+    ],
+)
+def test_the_flash_attn_that_xformers_was_tested_with(version: str, flash: str | None, needs: str | None) -> None:
+    facts = xformers(version, flash)
+    if needs is None:
+        assert one(undeclared_requirement, facts) == ("pass", "")
+        return
+    expected = f"xformers {version} needs flash-attn{needs}; {flash} is installed: import xformers.ops raises "
+    assert one(undeclared_requirement, facts)[1].startswith(expected)
+    typed = commands(undeclared_requirement, facts).splitlines()
+    assert typed[1] == f"export {IGNORE}=1"
+    assert typed[3] == f"{PIP} uninstall -y xformers"
+    silenced = change(facts, "host.environment", {IGNORE: "1"})
+    assert one(undeclared_requirement, silenced) == ("pass", "")
+
+
+def test_an_xformers_with_flash_attention_of_its_own_or_that_another_needs() -> None:
+    own = xformers("0.0.32", "2.8.3", libraries=("_C.so", "_C_flashattention.cpython-311-x86_64-linux-gnu.so"))
+    assert one(undeclared_requirement, own) == ("pass", "")
+    vllm = package("vllm", "0.10.2", requires=("xformers==0.0.32.post1 ; platform_system == 'Linux'",))
+    pinned = having(package("xformers", "0.0.32.post1"), package("flash-attn", "2.8.3"), vllm)
+    assert "uninstall" not in commands(undeclared_requirement, pinned)
+
+
+def test_a_package_for_a_newer_pytorch_stays_older() -> None:
+    facts = environment(torch("2.5.1"), packages=(package("torch", "2.5.1"), package("comfy-kitchen", "0.2.28")))
+    assert one(undeclared_requirement, facts)[1].startswith("comfy-kitchen 0.2.28 needs torch>=2.7; 2.5.1 is installed")
+    assert f"{PIP} install 'comfy-kitchen<0.2.28'" in commands(undeclared_requirement, facts)
+    for kitchen, number in (("0.2.27", "2.5.1"), ("0.2.28", "2.7.0")):
+        there = (package("torch", number), package("comfy-kitchen", kitchen))
+        assert one(undeclared_requirement, environment(torch(number), packages=there)) == ("pass", "")
 
 
 def sglang(kernel: str | None, *lines: str, cuda: str = "12.4") -> Facts:
