@@ -17,7 +17,7 @@ from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.queries.release_families import undeclared
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, on_wsl, pythons
-from gpudoctor.tasks import Task, export
+from gpudoctor.tasks import Command, Task, export
 
 _AMDSMI = "amdsmi"  # a part of ROCm, which has no use in WSL
 
@@ -70,7 +70,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _broken(on)
     if found is None:
         return ()
-    row, owner, other = found.row, found.owner, found.other
+    row, owner = found.row, found.owner
     proof = _proof(on, found)
     if row.library:
         message = f"Install {owner.name} {row.before} or newer, which opens the library of either CUDA release."
@@ -88,17 +88,39 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
         command = install(on.python, f"{owner.name}<{row.since}")
     else:
-        spec = row.install or row.wanted
-        later = f", or {owner.name} {row.before} or newer" if row.before != "999" and not row.switch else ""
-        message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, other)}"
-        command = install(on.python, f"{row.other}{spec}")
+        message, command = _of_another_release(on, found)
     if row.switch and not row.seldom:
         return _past_its_check(on, found)
     fix = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof)
+    if row.optional:
+        gone = f"Or without compiling: remove {row.other}; {owner.name} then computes the same with PyTorch, slower."
+        return fix, Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, row.other),), "reinstall-package")
     if not row.switch:
         return (fix,)
     off = f"Turn the check of {owner.name} off, if your models do not use what it is about."
     return fix, Fix(off, (export(row.switch, "1"),), "change-environment")
+
+
+def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:
+    """The other package in a release that fits, or the package itself in a newer one where that is better."""
+    row, owner = found.row, found.owner
+    spec = row.install or row.wanted
+    helps = row.before != "999" and not row.switch and not row.optional
+    if helps and (row.newer or _is_wanted_so(on, row)):
+        return (
+            f"Install {owner.name} {row.before} or newer, or {row.other}{spec}.",
+            install(on.python, f"{owner.name}>={row.before}"),
+        )
+    later = f", or {owner.name} {row.before} or newer" if helps else ""
+    message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, found.other)}"
+    return message, install(on.python, f"{row.other}{spec}", options=row.options)
+
+
+def _is_wanted_so(on: OnPython, row: Undeclared) -> bool:
+    """Whether another package requires the other one in a release that is too new for this one."""
+    bound = re.compile(rf"{re.escape(row.other)}\b[^;]*>=\s*([\d.]+)")
+    wanted = (found for p in known(on.python.packages) for line in p.requires if (found := bound.match(line)))
+    return row.wanted.startswith("<") and any(numbers(one[1]) >= numbers(row.wanted[1:]) for one in wanted)
 
 
 def _past_its_check(on: OnPython, found: _Broken) -> tuple[Fix, ...]:
@@ -155,6 +177,9 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
         "https://github.com/verl-project/verl/issues/1832",
         "https://github.com/unslothai/notebooks/pull/258",
         "https://github.com/triton-lang/triton/issues/5090",
+        "https://github.com/facebookresearch/xformers/issues/1295",
+        "https://github.com/huggingface/transformers/issues/46291",
+        "https://github.com/state-spaces/mamba/issues/257",
     ),
     targets=pythons,
     only_with=(f"pythons.packages.name={names(row.package for row in release_families().undeclared)}",),

@@ -26,8 +26,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="torch.compile of this PyTorch does not support this Python (torch.compile is not supported on Python 3.14+)",
     severity=Severity.WARNING,
-    cause="torch.compile works on Python's bytecode, which each minor release of Python changes. PyTorch has wheels for "
-    "a new Python some releases before its compiler supports it: everything else works, and torch.compile raises "
+    cause="torch.compile works on Python's bytecode, which each minor release of Python changes. PyTorch has wheels "
+    "for a new Python some releases before its compiler supports it: all else works, and torch.compile raises "
     "RuntimeError, also where a package calls it when it is imported.",
     fixes=_fixes,
     references=(

@@ -60,6 +60,9 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         install: the release to install, where not any that `wanted` takes.
         switch: the variable that turns the package's own check of it off, if it is true.
         seldom: most programs never meet it, so it is advice.
+        newer: a newer release of the package itself is the better fix.
+        options: what pip needs to install the other one.
+        optional: the package does without the other one.
         without: how the name of a library begins with which the package does without the other one.
     """
 
@@ -79,6 +82,9 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     switch: str = ""
     seldom: bool = False
     without: str = ""
+    newer: bool = False
+    options: tuple[str, ...] = ()
+    optional: bool = False
 
     def is_about(self, name: str) -> bool:
         """Whether a distribution is the package of the row."""

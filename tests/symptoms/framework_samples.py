@@ -198,6 +198,8 @@ FRAMEWORKS = [
     Sample("noexec", trace("ImportError: /tmp/torchinductor_me/ab/cab.so: failed to map segment from shared object", "torch/_inductor/codecache.py")),
     Sample("unsloth-device", trace("NotImplementedError: Unsloth cannot find any torch accelerator? You need a GPU.", "unsloth_zoo/device_type.py")),
     Sample("torchvision", trace("OSError: Could not load this library: /env/lib/python3.11/site-packages/torchaudio/lib/libtorchaudio.so", "torch/_ops.py")),
+    Sample("diffusers-torchao", trace("ModuleNotFoundError: No module named 'torchao.dtypes.uintx.uint4_layout'", "diffusers/quantizers/torchao/torchao_quantizer.py")),
+    Sample("causal-conv1d", trace("TypeError: causal_conv1d_fwd(): incompatible function arguments. The following argument types are supported:", "mamba_ssm/ops/selective_scan_interface.py")),
     # -- what people type -------------------------------------------------------------------------------------------
     Sample("ask-torch", "torch.cuda.is_available() returns False"),
     Sample("ask-torch", "CUDA not available"),

@@ -235,6 +235,60 @@ def test_a_package_for_a_newer_pytorch_stays_older() -> None:
         assert one(undeclared_requirement, environment(torch(number), packages=there)) == ("pass", "")
 
 
+@pytest.mark.parametrize(
+    ("mamba", "conv", "spec"),
+    [
+        ("1.0.1", "1.1.1", "causal-conv1d==1.0.2"),
+        ("1.0.1", "1.0.2", None),
+        ("1.1.1", "1.0.2", "causal-conv1d==1.1.1"),
+        ("1.1.1", "1.2.0.post2", "causal-conv1d==1.1.1"),
+        ("1.1.4", "1.1.3.post1", None),
+        ("1.2.0.post1", "1.1.1", "'causal-conv1d>=1.4,<1.5.1'"),
+        ("2.2.4", "1.5.2", "'causal-conv1d>=1.4,<1.5.1'"),
+        ("2.2.4", "1.5.0.post8", None),
+        ("2.2.5", "1.5.2", None),
+        ("2.2.4", None, None),
+    ],
+)
+def test_the_arguments_of_causal_conv1d(mamba: str, conv: str | None, spec: str | None) -> None:
+    others = (package("causal-conv1d", conv),) if conv else ()
+    facts = having(package("mamba-ssm", mamba), *others)
+    if spec is None:
+        assert one(undeclared_requirement, facts) == ("pass", "")
+        return
+    assert "causal_conv1d_fwd(): incompatible function arguments" in one(undeclared_requirement, facts)[1]
+    typed = commands(undeclared_requirement, facts).splitlines()
+    assert typed[1] == f"{PIP} install --no-build-isolation {spec}"
+    assert typed[3] == f"{PIP} uninstall -y causal-conv1d"
+
+
+def web(gradio: str, hub: str, *others: Package) -> Facts:
+    return having(package("gradio", gradio), package("huggingface-hub", hub), *others)
+
+
+def test_gradio_and_a_newer_hub() -> None:
+    facts = web("4.44.1", "1.13.0")
+    assert one(undeclared_requirement, facts)[1].startswith(
+        "gradio 4.44.1 needs huggingface-hub<1; 1.13.0 is installed"
+    )
+    assert f"{PIP} install 'huggingface-hub<1'" in commands(undeclared_requirement, facts)
+    for fits in (web("4.44.1", "0.36.2"), web("5.7.1", "1.13.0"), web("4.8.0", "1.13.0")):
+        assert one(undeclared_requirement, fits) == ("pass", "")
+    # transformers 5 has to keep the newer one
+    new = web("4.44.1", "1.13.0", package("transformers", "5.14.0", requires=("huggingface-hub<2.0,>=1.3.0",)))
+    typed = commands(undeclared_requirement, new)
+    assert "Install gradio 5.7.1 or newer, or huggingface-hub<1." in typed
+    assert f"{PIP} install 'gradio>=5.7.1'" in typed
+
+
+def test_diffusers_and_a_newer_torchao() -> None:
+    facts = having(package("diffusers", "0.36.0"), package("torchao", "0.16.0"))
+    assert one(undeclared_requirement, facts)[1].startswith("diffusers 0.36.0 needs torchao<0.16; 0.16.0 is installed")
+    assert f"{PIP} install 'diffusers>=0.37'" in commands(undeclared_requirement, facts)
+    for one_of, ao in (("0.37.0", "0.16.0"), ("0.36.0", "0.15.0"), ("0.32.2", "0.16.0")):
+        assert one(undeclared_requirement, having(package("diffusers", one_of), package("torchao", ao)))[0] == "pass"
+
+
 def sglang(kernel: str | None, *lines: str, cuda: str = "12.4") -> Facts:
     others = (package("sgl-kernel", kernel),) if kernel else ()
     return having(package("sglang", "0.4.6.post5", requires=lines), *others, cuda=cuda)
