@@ -77,6 +77,7 @@ TARGETS = {
         "intel.selector-hides-all"
     ),
     "queries.llama_cpp:installed": "llamacpp.arch-missing llamacpp.cpu-build llamacpp.library-not-found",
+    "queries.llama_cpp:with_vulkan": "llamacpp.vulkan-driver-missing",
     "queries.ollama:installed": (
         "ollama.backend-missing ollama.cpu-without-avx ollama.driver-too-old ollama.library-not-there "
         "ollama.service-hides-gpus ollama.vulkan-unmasked"

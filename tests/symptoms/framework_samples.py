@@ -200,6 +200,7 @@ FRAMEWORKS = [
     Sample("torchvision", trace("OSError: Could not load this library: /env/lib/python3.11/site-packages/torchaudio/lib/libtorchaudio.so", "torch/_ops.py")),
     Sample("diffusers-torchao", trace("ModuleNotFoundError: No module named 'torchao.dtypes.uintx.uint4_layout'", "diffusers/quantizers/torchao/torchao_quantizer.py")),
     Sample("causal-conv1d", trace("TypeError: causal_conv1d_fwd(): incompatible function arguments. The following argument types are supported:", "mamba_ssm/ops/selective_scan_interface.py")),
+    Sample("vulkan-driver", "ggml_vulkan: No devices found.\nload_backend: loaded Vulkan backend from /app/libggml-vulkan.so\n"),
     # -- what people type -------------------------------------------------------------------------------------------
     Sample("ask-torch", "torch.cuda.is_available() returns False"),
     Sample("ask-torch", "CUDA not available"),
