@@ -8,7 +8,7 @@ from gpudoctor.fixes.torch_build import torch_since
 from gpudoctor.knowledge.torch import releases_that_compile_less, torch
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.packages import numbers, python_minor
-from gpudoctor.targets import ANY_GPU, OnFramework, gpus_of, torches
+from gpudoctor.targets import ANY_GPU, OnFramework, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -25,7 +25,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 @check(
     title="torch.compile of this PyTorch does not support this Python (torch.compile is not supported on Python 3.14+)",
-    severity=Severity.WARNING,
+    severity=Severity.ADVICE,
     cause="torch.compile works on Python's bytecode, which each minor release of Python changes. PyTorch has wheels "
     "for a new Python some releases before its compiler supports it: all else works, and torch.compile raises "
     "RuntimeError, also where a package calls it when it is imported.",
@@ -42,9 +42,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 )
 def compile_unsupported(on: OnFramework) -> str | None:
     """The release against the first that compiles for this Python."""
-    version = known(on.framework.version)
+    version, live = known(on.framework.version), on.framework.live
     first = torch().compiles.get(".".join(known(on.python.version).split(".")[:2]))
-    if version is None or first is None or numbers(version) >= numbers(first) or not gpus_of(on.facts):
+    if version is None or first is None or numbers(version) >= numbers(first) or not (live and live.available is True):
         return None
     python = present(python_minor(on.python))
     return f"torch.compile of {on.name} does not support Python {python}: it raises RuntimeError. PyTorch {first} does."

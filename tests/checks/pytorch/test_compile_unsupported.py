@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.pytorch.compile_unsupported import compile_unsupported
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, LiveFramework
 from gpudoctor.maybe import Unknown
 from tests.builders import change
 from tests.checks.environments import commands, environment, one, torch
 
+LIVE = LiveFramework(available=True)
 MESSAGE = "torch.compile of PyTorch {} does not support Python {}: it raises RuntimeError. PyTorch {} does."
 
 
 def on_python(python: Any, number: Any) -> Facts:
-    return change(environment(torch(number)), "pythons.0.version", python)
+    return change(environment(torch(number, live=LIVE)), "pythons.0.version", python)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +38,9 @@ def test_compile_unsupported(python: Any, number: Any, verdict: tuple[str, str])
     assert one(compile_unsupported, on_python(python, number)) == verdict
 
 
-def test_without_a_gpu_nobody_compiles_for_one() -> None:
-    assert one(compile_unsupported, change(on_python("3.14.0", "2.9.1"), "gpus", ())) == ("pass", "")
+def test_a_pytorch_that_sees_no_gpu_has_other_troubles() -> None:
+    blind = change(on_python("3.14.0", "2.9.1"), "pythons.0.frameworks.0.live.available", False)
+    assert one(compile_unsupported, blind) == ("pass", "")
 
 
 def test_the_newer_pytorch_is_one_for_this_driver() -> None:
