@@ -32,10 +32,10 @@ class _Broken(msgspec.Struct, frozen=True):
 
 
 def _broken(on: OnPython) -> _Broken | None:
-    """The first row that does not hold; one that an import shows before those that only versions do."""
+    """The first row that does not hold; one that an import shows first, what most programs never meet last."""
     found = [_seen(on, row, owner) for row, owner in undeclared(on.facts, on.python)]
     broken = [one for one in found if one is not None]
-    return next((one for one in broken if one.error), None) or next(iter(broken), None)
+    return min(broken, key=lambda one: (not one.error, one.row.seldom), default=None)
 
 
 def _seen(on: OnPython, row: Undeclared, owner: Package) -> _Broken | None:
