@@ -82,7 +82,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     elif row.other == _AMDSMI:
         return _install_amdsmi(on, row.other)
     elif not row.wanted:
-        message = f"Install {row.other}; or {owner.name} {row.before} or newer, with the PyTorch that requires it."
+        newer = f"; or {owner.name} {row.before} or newer, with the PyTorch that requires it"
+        message = f"Install {row.other}{newer if row.before != '999' else ''}."
         command = install(on.python, row.other)
     elif row.other in BY_MODULE:  # what is compiled against it stays
         message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
@@ -203,7 +204,8 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
         # An import that fails over something else shows that the program does not come so far.
         one = import_of(on.python, owner.name)
         elsewhere = one is not None and isinstance(one.error, str) and row.other not in one.error
-        return Problem(message, severity=None if elsewhere or row.other != _AMDSMI else Severity.ERROR)
+        weak = Severity.ADVICE if row.seldom else None
+        return Problem(message, severity=weak if elsewhere or row.other != _AMDSMI else Severity.ERROR)
     message = f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}"
     if error:
         text = f"{message}: {first_line(error).rstrip('.')}."

@@ -201,6 +201,8 @@ FRAMEWORKS = [
     Sample("diffusers-torchao", trace("ModuleNotFoundError: No module named 'torchao.dtypes.uintx.uint4_layout'", "diffusers/quantizers/torchao/torchao_quantizer.py")),
     Sample("causal-conv1d", trace("TypeError: causal_conv1d_fwd(): incompatible function arguments. The following argument types are supported:", "mamba_ssm/ops/selective_scan_interface.py")),
     Sample("vulkan-driver", "ggml_vulkan: No devices found.\nload_backend: loaded Vulkan backend from /app/libggml-vulkan.so\n"),
+    Sample("fla-hopper", trace("RuntimeError: Triton >= 3.4.0 and < 3.7.1 on Hopper GPUs produces incorrect results for gated chunk_bwd_dqkwg (see #640).", "fla/ops/common/chunk_o.py")),
+    Sample("vllm-bnb", trace("ValueError: Unknown quantization method: bitsandbytes. Must be one of ['awq', 'gptq'].", "vllm/config/model.py")),
     # -- what people type -------------------------------------------------------------------------------------------
     Sample("ask-torch", "torch.cuda.is_available() returns False"),
     Sample("ask-torch", "CUDA not available"),
