@@ -73,7 +73,7 @@ def vulkan_driver_missing(facts: Facts) -> Problem | None:
     if None in served or served & set(here):
         return None
     gpus = [gpu_name(gpu) for vendor in here for gpu in gpus_of(facts, vendor)]
-    gpu = gpus[0] if gpus else card_name(driven(facts)[0])
+    gpu = next(iter([*gpus, *map(card_name, driven(facts))]), "the GPU")
     only = f"; there is only {', '.join(there)}" if there else ""
     return Problem(
         f"{name_of(facts)} computes with Vulkan alone, and no Vulkan driver for {gpu} is registered{only}.",
