@@ -203,6 +203,7 @@ FRAMEWORKS = [
     Sample("vulkan-driver", "ggml_vulkan: No devices found.\nload_backend: loaded Vulkan backend from /app/libggml-vulkan.so\n"),
     Sample("fla-hopper", trace("RuntimeError: Triton >= 3.4.0 and < 3.7.1 on Hopper GPUs produces incorrect results for gated chunk_bwd_dqkwg (see #640).", "fla/ops/common/chunk_o.py")),
     Sample("vllm-bnb", trace("ValueError: Unknown quantization method: bitsandbytes. Must be one of ['awq', 'gptq'].", "vllm/config/model.py")),
+    Sample("vllm-sleep", trace("AssertionError: Expandable segments are not compatible with memory pool. Please track https://github.com/pytorch/pytorch/issues/147851 for the latest updates.", "vllm/device_allocator/cumem.py")),
     # -- what people type -------------------------------------------------------------------------------------------
     Sample("ask-torch", "torch.cuda.is_available() returns False"),
     Sample("ask-torch", "CUDA not available"),
