@@ -94,7 +94,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return _past_its_check(on, found)
     fix = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof)
     if row.optional:
-        gone = f"Or without compiling: remove {row.other}; {owner.name} then computes the same with PyTorch, slower."
+        gone = f"Without compiling: remove {row.other}; {owner.name} then computes the same with PyTorch, slower."
         return fix, Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, row.other),), "reinstall-package")
     if not row.switch:
         return (fix,)
