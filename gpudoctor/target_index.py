@@ -78,6 +78,7 @@ TARGETS = {
         "intel.selector-hides-all"
     ),
     "queries.llama_cpp:installed": "llamacpp.arch-missing llamacpp.cpu-build llamacpp.library-not-found",
+    "queries.llama_cpp:with_vulkan": "llamacpp.vulkan-driver-missing",
     "queries.ollama:installed": (
         "ollama.backend-missing ollama.cpu-without-avx ollama.driver-too-old ollama.library-not-there "
         "ollama.service-hides-gpus ollama.vulkan-unmasked"
@@ -180,8 +181,8 @@ TARGETS = {
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
         "libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
-        "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build pytorch.nvrtc-too-old "
-        "pytorch.user-without-name rocm.space-in-path"
+        "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.compile-unsupported pytorch.cpu-build "
+        "pytorch.nvrtc-too-old pytorch.user-without-name rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "
@@ -321,7 +322,7 @@ ONLY_WITH = {
     "packages.torchcodec-mismatch": ("targets:torches", "pythons.packages.name=torchcodec"),
     "packages.torchvision-mismatch": ("targets:torches", "pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?"),
     "packages.triton-mismatch": ("targets:pythons", "pythons.unmet"),
-    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,cudf-cu12,cuml-cu*,flashinfer-python,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,sglang,torchao,transformers,triton,vllm,xgboost"),
+    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,comfy-kitchen,cudf-cu12,cuml-cu*,diffusers,fla-core,flash-linear-attention,flashinfer-python,gradio,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,sglang,tilelang,torchao,transformers,triton,vllm,xformers,xgboost"),
     "packages.wrong-vendor": ("targets:pythons", "pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?"),
     "python.bits-32": ("targets:pythons", "pythons.bits=32"),
     "python.conda-and-pip": ("targets:pythons", "pythons.conda pythons.packages?"),
@@ -336,6 +337,7 @@ ONLY_WITH = {
     "python.unmet-requirement": ("targets:pythons", "pythons.unmet"),
     "python.user-site-leaks": ("targets:pythons", "pythons.shadows"),
     "pytorch.arch-missing": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
+    "pytorch.compile-unsupported": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.frameworks.version=2.0.*,2.2.*,2.3.*,2.9.*"),
     "pytorch.cpu-build": ("targets:torches", "pythons.frameworks.variant=cpu", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
     "pytorch.driver-too-old": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "pytorch.nccl-broken-here": ("targets:lives:torch", "pythons.packages.name=nvidia-nccl-cu12"),

@@ -102,7 +102,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "windows": {"windows_adapters", "windows_pythons", "windows_torches", "windows_frameworks"},
         "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "runs_with_peers"},
         "ollama": {"installed", "on_amd", "on_intel"},
-        "llamacpp": {"installed"},
+        "llamacpp": {"installed", "with_vulkan"},
         "pytorch": {"torches", "lives torch", "frameworks torch", "pairs torch"},
         "tensorflow": {"tensorflows", "lives tensorflow", "frameworks tensorflow", "pairs tensorflow"},
         "cupy": {"cupys", "lives cupy", "frameworks cupy", "pairs cupy"},

@@ -42,6 +42,8 @@ def _is_of_release(on: OnFramework, row: Expandable) -> bool:
 def _is_here(on: OnFramework, row: Expandable) -> bool:
     if row.place == "wsl" and not on_wsl(on.facts):
         return False
+    if row.beside and not any(package(on.python, name) for name in row.beside):
+        return False
     if row.last_driver and (branch(known(driver_version(on.facts))) or 0) > int(row.last_driver):
         return False
     gpus = [g for g in visible_gpus(on.facts) if not (row.spares and re.search(row.spares, known(g.name) or ""))]
@@ -83,6 +85,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(
         "https://github.com/vllm-project/vllm/issues/42609",
+        "https://github.com/OpenRLHF/OpenRLHF/issues/1011",
         "https://github.com/pytorch/pytorch/issues/192330",
         "https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf",
     ),

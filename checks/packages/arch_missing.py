@@ -3,29 +3,36 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
 from gpudoctor.facts.python import PackageCode
-from gpudoctor.fixes.extensions import for_capability
+from gpudoctor.fixes.extensions import for_capability, with_module
+from gpudoctor.knowledge.cuda_extensions import module_missing
 from gpudoctor.maybe import Unknown, known, present
 from gpudoctor.queries.capability import covers, gpu_words, words
 from gpudoctor.queries.gpus import visible_gpus
-from gpudoctor.queries.packages import and_more
+from gpudoctor.queries.packages import and_more, packages_of
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 
-def _found(on: OnPython) -> list[tuple[PackageCode, Gpu]]:
-    """The packages with CUDA code of which nothing runs on a visible GPU, each with the first such GPU."""
-    gpus = visible_gpus(on.facts)
-    found = []
+def _found(on: OnPython) -> list[tuple[PackageCode, Gpu, str]]:
+    """The packages with CUDA code of which nothing runs on a visible GPU, each with the first such GPU.
+
+    Those whose code runs, but not the module for this GPU, which the build left out, are there with its name.
+    """
+    gpus, found = visible_gpus(on.facts), []
+    libraries = {package.name: package.libraries for package in packages_of(on.python)}
     for code in known(on.python.code):
         archs = () if isinstance(code.archs, Unknown) else code.archs
-        without = [gpu for gpu in gpus if archs and (own := known(gpu.capability)) and not covers(archs, own)]
-        if without:
-            found.append((code, without[0]))
+        for gpu in gpus if archs else ():
+            own = known(gpu.capability)
+            module = module_missing(code.package, libraries.get(code.package, ()), own) if own else None
+            if own and (module or not covers(archs, own)):
+                found.append((code, gpu, module if module and covers(archs, own) else ""))
+                break
     return found
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    code, gpu = _found(on)[0]
-    return for_capability(on, code, present(gpu.capability))
+    code, gpu, module = _found(on)[0]
+    return (with_module if module else for_capability)(on, code, present(gpu.capability))
 
 
 @check(
@@ -33,8 +40,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     severity=Severity.WARNING,
     cause="GPU code runs only within the major compute capability that it was compiled for. A package that was "
     "compiled on another machine or for the list in TORCH_CUDA_ARCH_LIST, or a wheel that is older than this GPU, has "
-    "none for it: 'no kernel image is available for execution on the device', or the package's own message that a "
-    "kernel is not available. pip keeps what it compiled once, and installs that again.",
+    "none for it, or lacks the module that it uses on this generation: 'no kernel image is available for execution on "
+    "the device', or the package's own message that a kernel is not available. pip keeps what it compiled once, and "
+    "installs that again.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility",
@@ -54,12 +62,14 @@ def arch_missing(on: OnPython) -> Problem | None:
     found = _found(on)
     if not found:
         return None
-    code, gpu = found[0]
+    code, gpu, module = found[0]
     archs, capability = known(code.archs), present(gpu.capability)
-    message = (
-        f"{code.package} {code.version}{and_more(found)} has no kernels for {gpu_words(gpu)}: "
-        f"{words(archs, capability)}."
-    )
-    lines = tuple(f"{one.package} {one.version}: {' '.join(known(one.archs))}" for one, _ in found[:4])
-    works = any(covers(archs, own) for each in visible_gpus(on.facts) if (own := known(each.capability)))
+    name, built = f"{code.package} {code.version}", f"it was compiled for {' '.join(archs)}"
+    lacks = f"was built without {module}, its module for" if module else "has no kernels for"
+    what = built if module else words(archs, capability)
+    message = f"{name}{and_more(found)} {lacks} {gpu_words(gpu)}: {what}."
+    lines = tuple(f"{one.package} {one.version}: {' '.join(known(one.archs))}" for one, *_ in found[:4])
+    others = (own for each in visible_gpus(on.facts) if (own := known(each.capability)) and own != capability)
+    libraries = next((p.libraries for p in packages_of(on.python) if p.name == code.package), ())
+    works = any(covers(archs, own) and not module_missing(code.package, libraries, own) for own in others)
     return Problem(message, lines, severity=Severity.ADVICE if works else None)

@@ -9,7 +9,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.loading import import_proof
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.release_families import Undeclared, release_families
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.queries.frameworks import first_line
@@ -18,7 +18,7 @@ from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.queries.release_families import undeclared
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, on_wsl, pythons
-from gpudoctor.tasks import Task, export
+from gpudoctor.tasks import Command, Task, export
 
 _AMDSMI = "amdsmi"  # a part of ROCm, which has no use in WSL
 
@@ -33,10 +33,10 @@ class _Broken(msgspec.Struct, frozen=True):
 
 
 def _broken(on: OnPython) -> _Broken | None:
-    """The first row that does not hold; one that an import shows before those that only versions do."""
+    """The first row that does not hold; one that an import shows first, what most programs never meet last."""
     found = [_seen(on, row, owner) for row, owner in undeclared(on.facts, on.python)]
     broken = [one for one in found if one is not None]
-    return next((one for one in broken if one.error), None) or next(iter(broken), None)
+    return min(broken, key=lambda one: (not one.error, one.row.seldom), default=None)
 
 
 def _seen(on: OnPython, row: Undeclared, owner: Package) -> _Broken | None:
@@ -71,7 +71,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _broken(on)
     if found is None:
         return ()
-    row, owner, other = found.row, found.owner, found.other
+    row, owner = found.row, found.owner
     proof = _proof(on, found)
     if row.library:
         message = f"Install {owner.name} {row.before} or newer, which opens the library of either CUDA release."
@@ -83,21 +83,57 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     elif row.other == _AMDSMI:
         return _install_amdsmi(on, row.other)
     elif not row.wanted:
-        message = f"Install {row.other}; or {owner.name} {row.before} or newer, with the PyTorch that requires it."
+        newer = f"; or {owner.name} {row.before} or newer, with the PyTorch that requires it"
+        message = f"Install {row.other}{newer if row.before != '999' else ''}."
         command = install(on.python, row.other)
     elif row.other in BY_MODULE:  # what is compiled against it stays
         message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
         command = install(on.python, f"{owner.name}<{row.since}")
     else:
-        spec = row.install or row.wanted
-        later = f", or {owner.name} {row.before} or newer" if row.before != "999" and not row.switch else ""
-        message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, other)}"
-        command = install(on.python, f"{row.other}{spec}")
+        message, command = _of_another_release(on, found)
+    if row.switch and not row.seldom:
+        return _past_its_check(on, found)
     fix = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof)
+    if row.optional:
+        gone = f"Without compiling: remove {row.other}; {owner.name} then computes the same with PyTorch, slower."
+        return fix, Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, row.other),), "reinstall-package")
     if not row.switch:
         return (fix,)
     off = f"Turn the check of {owner.name} off, if your models do not use what it is about."
     return fix, Fix(off, (export(row.switch, "1"),), "change-environment")
+
+
+def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:
+    """The other package in a release that fits, or the package itself in a newer one where that is better."""
+    row, owner = found.row, found.owner
+    spec = row.install or row.wanted
+    helps = row.before != "999" and not row.switch and not row.optional
+    if helps and (row.newer or _is_wanted_so(on, row)):
+        return (
+            f"Install {owner.name} {row.before} or newer, or {row.other}{spec}.",
+            install(on.python, f"{owner.name}>={row.before}"),
+        )
+    later = f", or {owner.name} {row.before} or newer" if helps else ""
+    message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, found.other)}"
+    return message, install(on.python, f"{row.other}{spec}", options=row.options)
+
+
+def _is_wanted_so(on: OnPython, row: Undeclared) -> bool:
+    """Whether another package requires the other one in a release that is too new for this one."""
+    bound = re.compile(rf"{re.escape(row.other)}\b[^;]*>=\s*([\d.]+)")
+    wanted = (found for p in known(on.python.packages) for line in p.requires if (found := bound.match(line)))
+    return row.wanted.startswith("<") and any(numbers(one[1]) >= numbers(row.wanted[1:]) for one in wanted)
+
+
+def _past_its_check(on: OnPython, found: _Broken) -> tuple[Fix, ...]:
+    """For a package that only refuses releases that it was not tested with: that check off, or the package gone."""
+    row, owner = found.row, found.owner
+    off = f"Turn the check of {owner.name} off: it refuses releases of {row.other} that it was not tested with."
+    fix = Fix(off, (export(row.switch, "1"),), "change-environment", needs="restart of the program")
+    if any(re.match(rf"{owner.name}\b", line) for p in known(on.python.packages) for line in p.requires):
+        return (fix,)
+    gone = f"Remove {owner.name}, where your programs use it only if it is there: PyTorch has attention of its own."
+    return fix, Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, owner.name),), "reinstall-package")
 
 
 def _past_pins(on: OnPython, row: Undeclared, other: Package | None) -> str:
@@ -143,6 +179,9 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
         "https://github.com/verl-project/verl/issues/1832",
         "https://github.com/unslothai/notebooks/pull/258",
         "https://github.com/triton-lang/triton/issues/5090",
+        "https://github.com/facebookresearch/xformers/issues/1295",
+        "https://github.com/huggingface/transformers/issues/46291",
+        "https://github.com/state-spaces/mamba/issues/257",
     ),
     targets=pythons,
     only_with=(f"pythons.packages.name={names(row.package for row in release_families().undeclared)}",),
@@ -170,7 +209,8 @@ def _problem(on: OnPython, found: _Broken) -> Problem:
         # An import that fails over something else shows that the program does not come so far.
         one = import_of(on.python, owner.name)
         elsewhere = one is not None and isinstance(one.error, str) and row.other not in one.error
-        return Problem(message, severity=None if elsewhere or row.other != _AMDSMI else Severity.ERROR)
+        weak = Severity.ADVICE if row.seldom else None
+        return Problem(message, severity=weak if elsewhere or row.other != _AMDSMI else Severity.ERROR)
     message = f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}"
     if error:
         text = f"{message}: {first_line(error).rstrip('.')}."

@@ -25,6 +25,8 @@ class LlamaCpp(msgspec.Struct, frozen=True, kw_only=True):
     program: Maybe[str | None] = NOT  # None: there is none
     backends: Maybe[tuple[GgmlBackend, ...]] = NOT  # for GPUs; empty: it is a build for the CPU
     missing: tuple[Need, ...] = ()  # the libraries of its own that the loader does not find: libllama.so
+    # The libraries of the drivers that are registered for Vulkan: "libvulkan_radeon.so". None: no backend is for it.
+    vulkan_drivers: Maybe[tuple[str, ...] | None] = NOT
 
 
-NO_LLAMA_CPP = LlamaCpp(program=None, backends=())
+NO_LLAMA_CPP = LlamaCpp(program=None, backends=(), vulkan_drivers=None)

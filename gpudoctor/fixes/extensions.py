@@ -99,6 +99,23 @@ def for_capability(on: OnPython, code: PackageCode, capability: str) -> tuple[Fi
     return (Fix(message, (command,), "reinstall-package", verify=proof), *fixes)
 
 
+def with_module(on: OnPython, code: PackageCode, capability: str) -> tuple[Fix, ...]:
+    """Build a package here with its module for this GPU, or install the release that needs no such build.
+
+    Args:
+        on: the environment.
+        code: the package, and the code that it has.
+        capability: the GPU's, "8.9".
+    """
+    build = for_capability(on, code, capability)[:1]
+    row = next(row for row in cuda_extensions().module_of if row.package == code.package)
+    message = (
+        f"Without compiling: install {row.package} {row.without}, which Triton compiles for the GPU when it runs; it "
+        f"has fewer functions.{lasting(on.facts)}"
+    )
+    return (*build, Fix(message, (install(on.python, f"{row.package}=={row.without}"),), "reinstall-package"))
+
+
 def _build(on: OnPython, name: str, version: str, *more: tuple[str, str]) -> Command:
     """Compile an installed release here against the installed PyTorch."""
     source, env = _source(name, version)

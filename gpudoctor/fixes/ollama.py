@@ -53,7 +53,11 @@ def build_for(facts: Facts, backend: str) -> Fix | None:
         return nixos.rebuild(message, f"services.ollama.{setting};", "reinstall-package", PROOF)
     if not _is_packaged(facts, "arch"):
         return None
-    message = f"Install {name}, the distribution's Ollama with that library."
+    # Arch's ollama-cuda 0.23.0 had none (ollama/ollama#15956, #15968).
+    message = (
+        f"Install {name}, the distribution's Ollama with that library. Where it is installed already, its release "
+        "lacks the library: upgrade the system, or go back to the release before."
+    )
     tasks: Tasks = (*system.install(facts, name), RESTART)
     return Fix(message, tasks, "reinstall-package", root=True, undo=system.remove(facts, name), verify=PROOF)
 

@@ -1,5 +1,6 @@
 """Packages that are built without code for GPUs where the build sees no GPU, no CUDA Toolkit or no PyTorch."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import msgspec
@@ -41,14 +42,49 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
+class ModuleOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package with compiled modules for generations of GPUs, which a build for other GPUs does not have.
+
+    Attributes:
+        package: its name.
+        has: the module that each such build has.
+        modules: for a compute capability the module that it needs.
+        without: the release that needs no such build.
+        source: where that is from.
+    """
+
+    package: str
+    has: str
+    modules: dict[str, str]
+    without: str
+    source: str
+
+
 class CudaExtensions(KnowledgeTable, frozen=True):
     """The table ``cuda_extensions.toml``."""
 
     row: tuple[CudaExtension, ...]
     source_of: tuple[Source, ...]
+    module_of: tuple[ModuleOf, ...]
 
 
 @cache
 def cuda_extensions() -> CudaExtensions:
     """Return the table, read once."""
     return load("cuda_extensions", CudaExtensions)
+
+
+def module_missing(package: str, libraries: Sequence[str], capability: str) -> str | None:
+    """The module for a GPU that a build of a package does not have; None: it has it, or needs none.
+
+    Args:
+        package: its name.
+        libraries: the base names of its libraries.
+        capability: the GPU's, "8.9".
+    """
+    names = {name.partition(".")[0] for name in libraries}
+    for row in cuda_extensions().module_of:
+        wanted = row.modules.get(capability)
+        if row.package == package and row.has in names and wanted and wanted not in names:
+            return wanted
+    return None

@@ -49,12 +49,25 @@ class LlamaCppRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other_backends: frozenset[str]
 
 
+class Vulkan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Vulkan's drivers.
+
+    Attributes:
+        serves: the vendor whose GPUs a driver's library serves; "": of none here.
+        packages: vendor -> the package with its driver.
+    """
+
+    serves: dict[str, str]
+    packages: dict[str, dict[Family, str]]
+
+
 class LlamaCppTable(KnowledgeTable, frozen=True):
     """The table ``llama_cpp.toml``."""
 
     llama_cpp: LlamaCppRules
     backend: dict[str, Backend]
     rocm_package: dict[Literal["amd", "fedora"], dict[str, str]]
+    vulkan: Vulkan
 
 
 @cache
@@ -94,3 +107,8 @@ def cuda_libraries(family: Family, release: str) -> str:
 def repository_of(program: str) -> str:
     """Return the repository of a program's source: its last part is the project's name."""
     return table().llama_cpp.repositories[program.partition("-")[0]]
+
+
+def served_by(driver: str) -> str | None:
+    """Return whose GPUs a driver of Vulkan serves ("amd"), by its library; "": of none here; None: of any, perhaps."""
+    return table().vulkan.serves.get(driver.partition(".")[0])

@@ -60,6 +60,12 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         install: the release to install, where not any that `wanted` takes.
         switch: the variable that turns the package's own check of it off, if it is true.
         seldom: most programs never meet it, so it is advice.
+        gpus: only with a GPU from this compute capability to below that one.
+        beside: only where these packages are installed, each from a release to before another.
+        newer: a newer release of the package itself is the better fix.
+        options: what pip needs to install the other one.
+        optional: the package does without the other one.
+        without: how the name of a library begins with which the package does without the other one.
     """
 
     package: str
@@ -77,6 +83,12 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     install: str = ""
     switch: str = ""
     seldom: bool = False
+    without: str = ""
+    gpus: tuple[str, str] | None = None
+    beside: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
+    newer: bool = False
+    options: tuple[str, ...] = ()
+    optional: bool = False
 
     def is_about(self, name: str) -> bool:
         """Whether a distribution is the package of the row."""

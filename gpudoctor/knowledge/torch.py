@@ -56,6 +56,7 @@ class TorchTable(KnowledgeTable, frozen=True):
     index: Index
     nvrtc: Nvrtc
     inductor: Inductor
+    compiles: dict[str, str]
     unnamed: UnnamedMachine
     aarch64: dict[str, str]
     rocm_gfx: dict[str, str]
@@ -234,6 +235,16 @@ def fits_python(found: TorchRelease, python: str | None) -> bool:
         return True
     lowest, highest = (version(v) for v in found.python)
     return lowest <= version(python)[:2] <= highest
+
+
+def releases_that_compile_less() -> tuple[str, ...]:
+    """Return the releases with wheels for a Python that their torch.compile does not support."""
+    rows = torch().compiles.items()
+    return tuple(
+        one.version
+        for one in torch().release
+        if any(fits_python(one, python) and version(one.version) < version(first) for python, first in rows)
+    )
 
 
 def asks_nvrtc_for_own_arch(number: str, cuda: str) -> bool:

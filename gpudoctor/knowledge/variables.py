@@ -116,7 +116,7 @@ class Expandable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     place: "wsl", or "" for everywhere. last_driver: the last branch of the NVIDIA driver that has the bug; "": all.
     gpus: 2 where two GPUs have to share buffers, 1 where any has the bug. spares: GPUs that do not count, as a regular
-        expression of their names.
+        expression of their names. beside: where one of these packages is installed, which use it so.
     """
 
     package: str
@@ -128,6 +128,7 @@ class Expandable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last_driver: str = ""
     gpus: int = 1
     spares: str = ""
+    beside: tuple[str, ...] = ()
 
 
 class Variables(KnowledgeTable, frozen=True):

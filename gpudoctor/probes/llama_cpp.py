@@ -57,7 +57,19 @@ def probe(machine: Machine) -> LlamaCpp:
     if isinstance(search, Unknown):
         return LlamaCpp(program=program, backends=search)
     found = _mapped(machine, search, real, dynamic)
-    return LlamaCpp(program=program, backends=_backends(machine, search, program, found), missing=found.lost)
+    backends = _backends(machine, search, program, found)
+    registered = _vulkan_drivers(machine, backends)
+    return LlamaCpp(program=program, backends=backends, missing=found.lost, vulkan_drivers=registered)
+
+
+def _vulkan_drivers(machine: Machine, backends: Maybe[tuple[GgmlBackend, ...]]) -> Maybe[tuple[str, ...] | None]:
+    if isinstance(backends, Unknown):
+        return backends
+    if not any(one.kind == "vulkan" for one in backends):
+        return None
+    from gpudoctor.probes.vulkan import drivers
+
+    return drivers(machine)
 
 
 def _other_search(machine: Machine) -> str:

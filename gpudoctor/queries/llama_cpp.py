@@ -32,6 +32,23 @@ def vendors(facts: Facts) -> tuple[str, ...]:
     return tuple(vendor for vendor, usable in found.items() if usable)
 
 
+def with_vulkan(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where llama.cpp is installed, and a GPU that programs can use with Vulkan."""
+    if isinstance(facts.llama_cpp.program, str) and vulkan_vendors(facts):
+        yield MACHINE, facts
+
+
+def vulkan_vendors(facts: Facts) -> tuple[str, ...]:
+    """Whose GPUs programs can use here with Vulkan: AMD's driver for it opens the render node, not /dev/kfd.
+
+    Raises:
+        UnknownFactError: whether programs can open the GPUs is unknown.
+    """
+    opens = bool(gpus_of(facts, "amd")) and any(node.error is None for node in known(facts.amd.render))
+    others = tuple(vendor for vendor in vendors(facts) if vendor != "amd")
+    return (*others, "amd") if opens else others
+
+
 def for_these_gpus(facts: Facts) -> tuple[GgmlBackend, ...]:
     """The backends of llama.cpp that are for a GPU of this machine.
 

@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.release_families import ReleaseFamily, Undeclared, release_families
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.packages import numbers, packages_of, release
+from gpudoctor.queries.packages import has_gpu_between, numbers, packages_of, release
 
 
 class MixedReleases(msgspec.Struct, frozen=True):
@@ -66,6 +66,8 @@ def is_wanted(facts: Facts, python: Python, name: str, version: str) -> str | No
 
 def _concerns(facts: Facts, python: Python, row: Undeclared, owner: Package) -> bool:
     """Whether a row is about this release of the package and this build of PyTorch."""
+    if not numbers(row.since) <= numbers(owner.version) < numbers(row.before):
+        return False
     torch = one_of(python, "torch")
     if row.build and (torch is None or torch.variant != row.build):
         return False
@@ -73,9 +75,15 @@ def _concerns(facts: Facts, python: Python, row: Undeclared, owner: Package) -> 
         return False
     if row.torch and (torch is None or release(text_of(torch.version)) != row.torch):
         return False
-    if row.switch and facts.host.environment.get(row.switch, "").lower() in ("1", "true"):
+    there = {p.name: numbers(p.version) for p in packages_of(python)} if row.beside else {}
+    for name, (first, end) in row.beside.items():
+        if name not in there or not numbers(first) <= there[name] < numbers(end):
+            return False
+    if row.gpus and not has_gpu_between(facts, *row.gpus):
         return False
-    return numbers(row.since) <= numbers(owner.version) < numbers(row.before)
+    if row.without and any(name.startswith(row.without) for name in owner.libraries):
+        return False
+    return not (row.switch and facts.host.environment.get(row.switch, "").lower() in ("1", "true"))
 
 
 def _named_by_extra(row: Undeclared, owner: Package) -> str:

@@ -44,6 +44,26 @@ def test_where_it_is_installed_another_python_ran() -> None:
     assert extracted("missing_framework", lines) == NOTHING
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        (
+            "      [end of output]",
+            "  note: This error originates from a subprocess, and is likely not a problem with pip.",
+        ),
+        ("", "hint: `flash-attn@2.8.3` depends on `torch`, but doesn't declare it as a build dependency."),
+    ],
+)
+def test_a_build_does_not_see_the_environment(after: tuple[str, ...]) -> None:
+    lines = ["ModuleNotFoundError: No module named 'torch'", *after]
+    found = extracted("missing_framework", lines, with_framework(framework()))
+    assert found.meaning.startswith("a package is built in an environment of its own (build isolation), which has no ")
+    (build,) = found.fixes
+    assert typed(build.tasks) == ("/opt/env/bin/python -m pip install --no-build-isolation PACKAGE",)
+    bare = extracted("missing_framework", lines, machine("ada"))
+    assert [typed(fix.tasks)[0].rpartition(" ")[2] for fix in bare.fixes] == ["torch", "PACKAGE"]
+
+
 def test_a_toolkit_comes_with_the_repository_that_has_it() -> None:
     """Ubuntu itself has no cuda-toolkit-12-8: apt-get would report "Unable to locate package"."""
     line = "nvcc fatal   : Unsupported gpu architecture 'compute_120'"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.check_engine import Fix
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.by_message import (
     PYTHON,
@@ -31,6 +31,8 @@ from gpudoctor.targets import gpus_of, torches
 from gpudoctor.tasks import Placeholder, Shell, cmd, code, export, query
 from gpudoctor.tasks.placeholders import PACKAGE
 
+# What pip and uv write after the output of a build.
+_IN_BUILD = re.compile(r"\[end of output\]|declare it as a build dependency|originates from a subprocess")
 _ENV = Placeholder("YOUR_ENV", "the directory of the environment in which it is False")
 
 
@@ -58,6 +60,8 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     found = re.search(r"No module named '(\w+)'", " ".join(lines[:1]), re.I)
     one = BY_MODULE.get(found[1].removesuffix("lib")) if found else None
     checked = [python for python in facts.pythons if python.error is None] if facts else []
+    if facts is not None and checked and one is not None and _IN_BUILD.search(" ".join(lines[1:])):
+        return _isolated(one.module, one.title, checked, facts)
     if facts is None or one is None or not checked or any(f.name == one.module for p in checked for f in p.frameworks):
         return NOTHING
     here = [p for p in checked if one.module == "torch" and p.externally_managed is not True]
@@ -73,6 +77,23 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
         fixes.append(Fix(f"{message}then let the build see it.", (build,)))
     missing = f"{one.title} is not installed in {' or '.join(python.path for python in checked)}"
     return Extracted(meaning=missing, fixes=tuple(fixes), decided=True)
+
+
+def _isolated(module: str, title: str, checked: Sequence[Python], facts: Facts) -> Extracted:
+    """The environment in which pip or uv builds a package has only what the package says that its build needs."""
+    owner = next((p for p in checked if any(f.name == module for f in p.frameworks)), None)
+    here = owner or checked[0]
+    fixes = [] if owner or module != "torch" or here.externally_managed is True else [*reinstall_torch(facts, here)[:1]]
+    build = install(here, PACKAGE.name, options=("--no-build-isolation",))
+    build = msgspec.structs.replace(build, placeholders=(PACKAGE,), packages=None)  # nothing to resolve yet
+    first = "" if owner else f" Install {title} first."
+    message = f"Let the build see the {title} of the environment; what else it needs (setuptools) has to be there."
+    fixes.append(Fix(f"{message}{first}", (build,), "reinstall-package"))
+    meaning = (
+        f"a package is built in an environment of its own (build isolation), which has no {title}: whether it is "
+        "installed here does not count"
+    )
+    return Extracted(meaning=meaning, fixes=tuple(fixes), decided=True, rules_out=("python.half-removed",))
 
 
 def cuda_build(lines: Sequence[str], facts: Facts | None) -> Extracted:

@@ -31,6 +31,12 @@ def wsl(driver: Any = "610.74", card: dict[str, Any] = A4000, release: str = "2.
     return change(facts, "nvidia.kernel.loaded", driver)
 
 
+def rl(version: str, trainer: str = "openrlhf") -> Facts:
+    """One GPU, with vLLM and what trains with its sleep mode."""
+    there = (package("vllm", version), package(trainer, "0.9.0"))
+    return change(vllm(version, H200), "pythons.0.packages", there)
+
+
 GEFORCE = {"name": "NVIDIA GeForce RTX 4090", "nvlinks": None}
 
 
@@ -55,6 +61,10 @@ GEFORCE = {"name": "NVIDIA GeForce RTX 4090", "nvlinks": None}
         (env(change(vllm(), "pythons.0.packages", (package("torch", "2.11.0"),))), "pass"),
         (vllm(), "pass"),
         (env(change(vllm(), "pythons.0.packages", Unknown("closed"))), "unknown"),
+        (env(rl("0.11.0")), "problem"),
+        (env(rl("0.20.0", "nemo-rl")), "problem"),
+        (env(rl("0.20.1")), "pass"),  # it turns them off itself
+        (env(rl("0.11.0", "trl")), "pass"),  # which uses sleep mode if it is told to
         (env(wsl()), "problem"),
         (env(wsl("616.92")), "pass"),
         (env(wsl(card=GEFORCE)), "pass"),  # GPUDirect RDMA is not for GeForce
@@ -75,6 +85,16 @@ def test_what_it_says() -> None:
     )
     assert one(expandable_segments, env(wsl())) == ("problem", expected)
     assert "616.92 or newer on Windows" in commands(expandable_segments, env(wsl()))
+
+
+def test_sleep_mode() -> None:
+    facts = env(rl("0.11.0"))
+    assert (
+        "expandable segments on, which fail with vllm 0.11.0 here: its sleep mode" in one(expandable_segments, facts)[1]
+    )
+    typed = commands(expandable_segments, facts)
+    assert "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False" in typed
+    assert "Or install vLLM 0.20.1 or newer" in typed
 
 
 def test_other_options_stay() -> None:

@@ -53,6 +53,51 @@ def test_what_runs(archs: tuple[str, ...], card: dict[str, str], outcome: str) -
     assert one(arch_missing, having((code,), card))[0] == outcome
 
 
+ADA = {"name": "NVIDIA GeForce RTX 4090", "generation": "Ada", "capability": "8.9", "chip": "AD102"}
+HOPPER = {"name": "NVIDIA H100 PCIe", "generation": "Hopper", "capability": "9.0", "chip": "GH100"}
+
+
+def built(archs: tuple[str, ...], modules: tuple[str, ...], card: dict[str, str]) -> Facts:
+    libraries = tuple(f"{name}.cpython-311-x86_64-linux-gnu.so" for name in ("_fused", *modules))
+    owner = package("sageattention", "2.2.0", libraries=libraries)
+    code = PackageCode(package="sageattention", version="2.2.0", path=LIBRARY, archs=archs)
+    facts = environment(torch("2.7.0"), packages=(owner,), facts=machine(card=card))
+    return change(facts, "pythons.0.code", (code,))
+
+
+@pytest.mark.parametrize(
+    ("archs", "modules", "card", "lacks"),
+    [
+        (("sm_86",), ("_qattn_sm80",), ADA, "_qattn_sm89"),
+        (("sm_80", "compute_80"), ("_qattn_sm80",), BLACKWELL, "_qattn_sm89"),
+        (("sm_89", "compute_89"), ("_qattn_sm80", "_qattn_sm89"), HOPPER, "_qattn_sm90"),
+        (("sm_86", "sm_89"), ("_qattn_sm80", "_qattn_sm89"), ADA, ""),
+        (("sm_120a",), ("_qattn_sm80", "_qattn_sm89"), BLACKWELL, ""),
+        (("sm_80",), ("_qattn_sm80",), A100, ""),
+        (("sm_80",), ("_qattn",), ADA, ""),  # 2.0 has all in one module
+        (("sm_80",), (), ADA, ""),
+    ],
+)
+def test_the_module_for_the_generation_is_there(
+    archs: tuple[str, ...], modules: tuple[str, ...], card: dict[str, str], lacks: str
+) -> None:
+    outcome, text = one(arch_missing, built(archs, modules, card))
+    assert (outcome, lacks in text) == ("problem" if lacks else "pass", True)
+
+
+def test_a_missing_module_is_built_here_or_done_without() -> None:
+    facts = built(("sm_80", "sm_86"), ("_qattn_sm80",), ADA)
+    assert one(arch_missing, facts)[1] == (
+        "sageattention 2.2.0 was built without _qattn_sm89, its module for GPU 0 (NVIDIA GeForce RTX 4090, Ada, "
+        "compute capability 8.9, sm_89): it was compiled for sm_80 sm_86."
+    )
+    typed = commands(arch_missing, facts)
+    assert "TORCH_CUDA_ARCH_LIST=8.9 " in typed
+    assert "sageattention==1.0.6" in typed
+    other = change(facts, "gpus", (*known(facts.gpus), gpu(1, **A100)))
+    assert [verdict.severity for verdict in run(arch_missing, other)] == [Severity.ADVICE]
+
+
 def test_a_package_that_is_no_extension_of_pytorch_is_upgraded_not_built() -> None:
     code = PackageCode(package="faiss-gpu-cu12", version="1.14", path="/x.so", archs=("sm_80",))
     typed = commands(arch_missing, having((code,)))

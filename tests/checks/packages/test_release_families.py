@@ -152,6 +152,22 @@ def test_transformer_engine_without_its_part_for_pytorch() -> None:
         (("vllm", "0.6.6.post1"), ("pynvml", "12.0.0"), "pynvml<12"),
         (("vllm", "0.9.0"), ("pynvml", "11.5.3"), None),
         (("vllm", "0.7.2"), ("nvidia-ml-py", "12.560.30"), None),
+        (("transformers", "5.5.4"), ("accelerate", "1.0.1"), "accelerate>=1.1"),
+        (("transformers", "4.57.1"), ("accelerate", "0.25.0"), "accelerate>=0.26"),
+        (("transformers", "4.57.1"), ("accelerate", "1.0.1"), None),
+        (("transformers", "5.5.4"), ("bitsandbytes", "0.45.5"), "bitsandbytes>=0.46.1"),
+        (("transformers", "4.57.1"), ("bitsandbytes", "0.45.5"), None),
+        (("vllm", "0.10.2"), ("bitsandbytes", "0.45.5"), "bitsandbytes>=0.46.1"),
+        (("vllm", "0.10.2"), ("bitsandbytes", "0.48.1"), None),
+        (("transformers", "4.50.3"), ("kernels", "0.15.1"), None),
+        (("transformers", "5.12.1"), ("kernels", "0.14.1"), None),
+        (("transformers", "5.13.0"), ("kernels", "0.15.2"), None),
+        (("tilelang", "0.1.8"), ("apache-tvm-ffi", "0.1.11"), "apache-tvm-ffi<0.1.10"),
+        (("tilelang", "0.1.8"), ("apache-tvm-ffi", "0.1.9"), None),
+        (("tilelang", "0.1.9"), ("apache-tvm-ffi", "0.1.12"), None),
+        (("tilelang", "0.1.11"), ("apache-tvm-ffi", "0.1.12"), "apache-tvm-ffi<0.1.12"),
+        (("tilelang", "0.1.11"), ("apache-tvm-ffi", "0.1.11"), None),
+        (("tilelang", "0.1.12"), ("apache-tvm-ffi", "0.1.12"), None),
     ],
 )
 def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], needs: str | None) -> None:
@@ -162,6 +178,122 @@ def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], 
     else:
         assert message.startswith(f"{' '.join(owner)} needs {needs}; {other[1]} is installed: ")
         assert f"{PIP} install '{needs}'" in commands(undeclared_requirement, facts)
+
+
+def test_transformers_that_names_no_version_of_kernels() -> None:
+    facts = having(package("transformers", "5.8.1"), package("kernels", "0.15.1"))
+    assert one(undeclared_requirement, facts)[1].startswith("transformers 5.8.1 needs kernels<0.15; 0.15.1 is ")
+    typed = commands(undeclared_requirement, facts)
+    assert "Install kernels<0.13, or transformers 5.13 or newer." in typed
+    assert f"{PIP} install 'kernels<0.13'" in typed
+
+
+IGNORE = "XFORMERS_IGNORE_FLASH_VERSION_CHECK"
+
+
+def xformers(version: str, flash: str | None, **more: tuple[str, ...]) -> Facts:
+    others = (package("flash-attn", flash),) if flash else ()
+    return having(package("xformers", version, **more), *others)
+
+
+@pytest.mark.parametrize(
+    ("version", "flash", "needs"),
+    [
+        ("0.0.29.post3", "2.8.3", None),  # takes PyTorch's kernels instead
+        ("0.0.30", "2.7.4.post1", None),
+        ("0.0.30", "2.8.0.post2", "<2.7.5"),
+        ("0.0.31.post1", "2.8.0.post2", None),
+        ("0.0.31.post1", "2.8.2", "<2.8.1"),
+        ("0.0.32.post2", "2.8.2", None),
+        ("0.0.32.post2", "2.8.3+cu12torch2.8cxx11abitrue", "<2.8.3"),
+        ("0.0.33.post2", "2.8.3", None),
+        ("0.0.35", "2.6.3", ">=2.7.1"),
+        ("0.0.32.post2", None, None),
+    ],
+)
+def test_the_flash_attn_that_xformers_was_tested_with(version: str, flash: str | None, needs: str | None) -> None:
+    facts = xformers(version, flash)
+    if needs is None:
+        assert one(undeclared_requirement, facts) == ("pass", "")
+        return
+    expected = f"xformers {version} needs flash-attn{needs}; {flash} is installed: import xformers.ops raises "
+    assert one(undeclared_requirement, facts)[1].startswith(expected)
+    typed = commands(undeclared_requirement, facts).splitlines()
+    assert typed[1] == f"export {IGNORE}=1"
+    assert typed[3] == f"{PIP} uninstall -y xformers"
+    silenced = change(facts, "host.environment", {IGNORE: "1"})
+    assert one(undeclared_requirement, silenced) == ("pass", "")
+
+
+def test_an_xformers_with_flash_attention_of_its_own_or_that_another_needs() -> None:
+    own = xformers("0.0.32", "2.8.3", libraries=("_C.so", "_C_flashattention.cpython-311-x86_64-linux-gnu.so"))
+    assert one(undeclared_requirement, own) == ("pass", "")
+    vllm = package("vllm", "0.10.2", requires=("xformers==0.0.32.post1 ; platform_system == 'Linux'",))
+    pinned = having(package("xformers", "0.0.32.post1"), package("flash-attn", "2.8.3"), vllm)
+    assert "uninstall" not in commands(undeclared_requirement, pinned)
+
+
+def test_a_package_for_a_newer_pytorch_stays_older() -> None:
+    facts = environment(torch("2.5.1"), packages=(package("torch", "2.5.1"), package("comfy-kitchen", "0.2.28")))
+    assert one(undeclared_requirement, facts)[1].startswith("comfy-kitchen 0.2.28 needs torch>=2.7; 2.5.1 is installed")
+    assert f"{PIP} install 'comfy-kitchen<0.2.28'" in commands(undeclared_requirement, facts)
+    for kitchen, number in (("0.2.27", "2.5.1"), ("0.2.28", "2.7.0")):
+        there = (package("torch", number), package("comfy-kitchen", kitchen))
+        assert one(undeclared_requirement, environment(torch(number), packages=there)) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("mamba", "conv", "spec"),
+    [
+        ("1.0.1", "1.1.1", "causal-conv1d==1.0.2"),
+        ("1.0.1", "1.0.2", None),
+        ("1.1.1", "1.0.2", "causal-conv1d==1.1.1"),
+        ("1.1.1", "1.2.0.post2", "causal-conv1d==1.1.1"),
+        ("1.1.4", "1.1.3.post1", None),
+        ("1.2.0.post1", "1.1.1", "'causal-conv1d>=1.4,<1.5.1'"),
+        ("2.2.4", "1.5.2", "'causal-conv1d>=1.4,<1.5.1'"),
+        ("2.2.4", "1.5.0.post8", None),
+        ("2.2.5", "1.5.2", None),
+        ("2.2.4", None, None),
+    ],
+)
+def test_the_arguments_of_causal_conv1d(mamba: str, conv: str | None, spec: str | None) -> None:
+    others = (package("causal-conv1d", conv),) if conv else ()
+    facts = having(package("mamba-ssm", mamba), *others)
+    if spec is None:
+        assert one(undeclared_requirement, facts) == ("pass", "")
+        return
+    assert "causal_conv1d_fwd(): incompatible function arguments" in one(undeclared_requirement, facts)[1]
+    typed = commands(undeclared_requirement, facts).splitlines()
+    assert typed[1] == f"{PIP} install --no-build-isolation {spec}"
+    assert typed[3] == f"{PIP} uninstall -y causal-conv1d"
+
+
+def web(gradio: str, hub: str, *others: Package) -> Facts:
+    return having(package("gradio", gradio), package("huggingface-hub", hub), *others)
+
+
+def test_gradio_and_a_newer_hub() -> None:
+    facts = web("4.44.1", "1.13.0")
+    assert one(undeclared_requirement, facts)[1].startswith(
+        "gradio 4.44.1 needs huggingface-hub<1; 1.13.0 is installed"
+    )
+    assert f"{PIP} install 'huggingface-hub<1'" in commands(undeclared_requirement, facts)
+    for fits in (web("4.44.1", "0.36.2"), web("5.7.1", "1.13.0"), web("4.8.0", "1.13.0")):
+        assert one(undeclared_requirement, fits) == ("pass", "")
+    # transformers 5 has to keep the newer one
+    new = web("4.44.1", "1.13.0", package("transformers", "5.14.0", requires=("huggingface-hub<2.0,>=1.3.0",)))
+    typed = commands(undeclared_requirement, new)
+    assert "Install gradio 5.7.1 or newer, or huggingface-hub<1." in typed
+    assert f"{PIP} install 'gradio>=5.7.1'" in typed
+
+
+def test_diffusers_and_a_newer_torchao() -> None:
+    facts = having(package("diffusers", "0.36.0"), package("torchao", "0.16.0"))
+    assert one(undeclared_requirement, facts)[1].startswith("diffusers 0.36.0 needs torchao<0.16; 0.16.0 is installed")
+    assert f"{PIP} install 'diffusers>=0.37'" in commands(undeclared_requirement, facts)
+    for one_of, ao in (("0.37.0", "0.16.0"), ("0.36.0", "0.15.0"), ("0.32.2", "0.16.0")):
+        assert one(undeclared_requirement, having(package("diffusers", one_of), package("torchao", ao)))[0] == "pass"
 
 
 def sglang(kernel: str | None, *lines: str, cuda: str = "12.4") -> Facts:
