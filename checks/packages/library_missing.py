@@ -9,7 +9,7 @@ from gpudoctor.knowledge.system_libraries import capability_of
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import cuda_majors
-from gpudoctor.queries.loading import failures, know_all, missing_for, missing_in_words
+from gpudoctor.queries.loading import decisive, failures, know_all, missing_for, missing_in_words
 from gpudoctor.targets import OnPython, pythons
 
 _OUT_OF_REACH = (
@@ -37,7 +37,7 @@ def _found(on: OnPython) -> list[_Lack]:
     for one, error in failures(on.python):
         if missing := missing_in_words(error):  # the loader stops at the first; the files name the others
             more = [each.soname for each in missing_for(on.facts, on.python, one.package)]
-            every = tuple(dict.fromkeys((*missing, *more)))
+            every = decisive((*missing, *more))
             found.append(_Lack(one.package, one.version, every, (error[:1500],), fails=True))
     versions = {e.package: e.version for e in known(on.python.extensions)}
     for package, version in versions.items():

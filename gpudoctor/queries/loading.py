@@ -1,13 +1,13 @@
 """Questions about compiled GPU packages, from facts alone: which load, and what the loader said of the others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from posixpath import normpath
 
 import msgspec
 
 from gpudoctor.facts import Facts, JitKernel, MissingLibrary, PackageImport, Python
 from gpudoctor.knowledge import system_libraries
-from gpudoctor.knowledge.sonames import vendor_of, wheel_of
+from gpudoctor.knowledge.sonames import ffmpeg_of, vendor_of, wheel_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.extensions import has_fit_variant
@@ -144,7 +144,16 @@ def lacked_symbol(error: str) -> LackedSymbol | None:
 
 def missing_in_words(error: str) -> tuple[str, ...]:
     """The libraries that the loader did not find, as an error names them: "libcudart.so.13"."""
-    return tuple(dict.fromkeys(_LIBRARY.findall(error)))
+    return decisive(_LIBRARY.findall(error))
+
+
+def decisive(libraries: Iterable[str]) -> tuple[str, ...]:
+    """The libraries without FFmpeg's, where others are missing too: those of the releases that are not here always are.
+
+    torchcodec has a library for each release of FFmpeg, and loads the one that fits.
+    """
+    found = tuple(dict.fromkeys(libraries))
+    return tuple(name for name in found if ffmpeg_of(name) is None) or found
 
 
 def lacks_driver_library(error: str) -> bool:

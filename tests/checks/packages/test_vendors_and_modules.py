@@ -144,6 +144,18 @@ def test_a_library_of_the_driver_comes_with_a_capability_never_with_a_package() 
     assert "apt" not in typed
 
 
+def test_the_ffmpegs_that_are_not_here_are_not_what_is_missing() -> None:
+    lines = (f"FFmpeg version {n}: OSError: libavutil.so.{n + 52}: {LOADER}" for n in (8, 7, 5))
+    error = "\n".join(
+        ["RuntimeError: no libtorchcodec.", *lines, f"FFmpeg version 6: OSError: libnppicc.so.13: {LOADER}"]
+    )
+    facts = having(imported("torchcodec", "0.11.0", error=error), torch_=torch("2.11.0", cuda="13.0"))
+    assert "it needs libnppicc.so.13 (CUDA 13), which is not found" in one(library_missing, facts)[1]
+    typed = commands(library_missing, facts)
+    assert "nvidia-npp==13.*" in typed
+    assert "FFmpeg" not in typed
+
+
 def cuda_python(version: str = "13.0.1", *, torch_needs: tuple[str, ...] = ()) -> Facts:
     packages = (package("cuda-bindings", version), package("vllm", "0.12.0", requires=torch_needs))
     return having(imported("spikeinterface", "0.103.0", error=CUDA_GONE, dependent=True), packages=packages)
