@@ -33,8 +33,9 @@ TARGETS = {
         "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
     ),
     "queries.containers:docker_host": (
-        "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
-        "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
+        "container.bpf-hardened container.docker-config-broken container.docker-snap container.no-cgroups "
+        "container.rootless-needs-no-cgroups container.runtime-not-configured container.toolkit-missing "
+        "container.toolkit-too-old"
     ),
     "queries.containers:nvidia_container": (
         "container.control-node-missing container.device-access-lost container.driver-version-inside "
@@ -190,6 +191,7 @@ TARGETS = {
 # fmt: off
 # The function of the targets on which a check passes where one of the rest is missing; empty: it has none.
 ONLY_WITH = {
+    "container.bpf-hardened": ("queries.containers:docker_host", "containers.bpf_jit_harden"),
     "container.cdi-file-missing": ("", "queries.containers:own_engine_host", "containers.cdi_gone"),
     "container.cdi-generation-crashes": ("queries.containers:container_host", "containers.cdi_service"),
     "container.cdi-incomplete": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
