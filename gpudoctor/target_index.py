@@ -355,4 +355,5 @@ ONLY_WITH = {
     "tensorflow.arch-missing": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.driver-too-old": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.wrong-vendor": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
+    "wsl.no-nvidia-driver": ("", "queries.containers:windows_gpu"),
 }

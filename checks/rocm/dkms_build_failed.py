@@ -7,6 +7,7 @@ from gpudoctor.facts import Dkms, Facts
 from gpudoctor.fixes import amd, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Shell, as_root, query
 
@@ -31,7 +32,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         needs="reboot",
         verify=query("dkms", "status"),
     )
-    if facts.host.kernel.headers is True:  # what DKMS could not build with them it cannot build again
+    # Its version is that of the kernel whose amdgpu it is. What DKMS could not build for a kernel that is not older,
+    # with the headers there, it cannot build again.
+    older = numbers(one.version)[:2] <= numbers(release)[:2]
+    if facts.host.kernel.headers is True and older:
         remove = amd.remove_dkms(
             facts,
             "Remove amdgpu-dkms: its build fails although the kernel's headers are installed, mostly because this "

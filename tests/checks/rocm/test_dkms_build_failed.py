@@ -11,18 +11,22 @@ from tests.checks.amd_machines import amd_host
 
 REMOVE, REBUILD = "Remove amdgpu-dkms: its build fails", "Install the headers of the running kernel"
 
+OLDER = "If this release of AMD's driver is older than the kernel"
+
 
 @pytest.mark.parametrize(
-    ("headers", "first", "second"),
+    ("version", "headers", "first", "second"),
     [
-        (True, REMOVE, "To keep AMD's own driver: install an amdgpu-dkms that supports this kernel"),
-        (False, REBUILD, "If this release of AMD's driver is older than the kernel"),
-        (Unknown("not to be seen"), REBUILD, "If this release of AMD's driver is older than the kernel"),
+        ("6.8.5-2009582.24.04", True, REMOVE, "To keep AMD's own driver: install an amdgpu-dkms that supports this"),
+        ("6.3.6-1697589.22.04", True, REMOVE, "To keep AMD's own driver: install an amdgpu-dkms that supports this"),
+        ("6.10.5", True, REBUILD, OLDER),  # newer than the kernel
+        ("6.8.5-2009582.24.04", False, REBUILD, OLDER),
+        ("6.8.5-2009582.24.04", Unknown("not to be seen"), REBUILD, OLDER),
     ],
 )
-def test_with_the_headers_it_fails_again(headers: object, first: str, second: str) -> None:
-    facts = amd_host(dkms=(Dkms(module="amdgpu", version="6.16.13-2341068.24.04", state="added"),))
+def test_with_the_headers_it_fails_again(version: str, headers: object, first: str, second: str) -> None:
+    facts = amd_host(dkms=(Dkms(module="amdgpu", version=version, state="added"),))
     fixes = run(dkms_build_failed, change(facts, "host.kernel.headers", headers))[0].fixes
     assert [fix.message.startswith(text) for fix, text in zip(fixes, (first, second), strict=True)] == [True, True]
-    if headers is True:
+    if first == REMOVE:
         assert fixes[0].commands[0] == "sudo apt-get purge amdgpu-dkms amdgpu-dkms-firmware"
