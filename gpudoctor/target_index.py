@@ -204,6 +204,7 @@ ONLY_WITH = {
     "container.docker-desktop-linux": ("", "queries.containers:engine_host", "containers.docker"),
     "container.gpus-without-nvidia": ("", "queries.containers:engine_host", "containers.docker"),
     "container.nested-needs-no-cgroups": ("", "containers.docker", "queries.containers:nvidia_container"),
+    "container.podman-too-old": ("", "queries.containers:engine_host", "containers.podman", "containers.cdi"),
     "container.rdma-not-passed": ("targets:machine", "host.environment=NCCL_IB_HCA,NCCL_IB_DISABLE,NCCL_NET,NCCL_NET_PLUGIN,FI_PROVIDER"),
     "container.requirement-unmet": ("", "queries.containers:nvidia_container queries.containers:docker_host"),
     "container.shm-small": ("targets:machine", "gpus", "host.container"),

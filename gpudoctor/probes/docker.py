@@ -358,8 +358,7 @@ def _podman(
     from gpudoctor.probes import podman
 
     directories = podman.directories(machine)
-    unread = wanted and directories is None and podman.may_be_unread(specifications)
-    if not fields and not unread:
+    if not fields and not (wanted and any("nvidia" in one for one in specifications)):
         return path, _UNASKED, directories
     if quick and not fields:
         return path, Unknown("podman was not started (--quick)"), directories

@@ -297,5 +297,13 @@ SYSTEM = [
     Sample("validator-inforom", 'level=info msg="No pre-installed driver detected on the host: exit status 14"'),
     Sample("rm-init", "[   38.2] NVRM: RmInitAdapter: osInitNvMapping failed, bailing out of RmInitAdapter"),
     Sample("incus-hook", "lxc ai 20250817083514.940 ERROR    conf - ../src/lxc/conf.c:lxc_setup:3948 - Failed to run mount hooks"),
+    Sample("podman-no-cdi", "Error: stat nvidia.com/gpu=all: no such file or directory"),
+    Sample("cdi-node-gone", "Error: OCI runtime error: crun: error stat'ing file `/usr/lib64/libEGL_nvidia.so.565.57.01`: No such file or directory"),
+    Sample("toolbox-no-libraries", "Error: failed to get Container Device Interface containerEdits for NVIDIA: failed to create CDI edits: libcuda.so"),
+    Sample("miopen-status", "MIOpen Error: No suitable algorithm was found to execute the required convolution\nRuntimeError: miopenStatusUnknownError"),
+    Sample("amd-fault", "torch.AcceleratorError: HIP error: unspecified launch failure"),
+    Sample("mps-buffer", "RuntimeError: Invalid buffer size: 25.00 GiB"),
+    Sample("level-zero-none", "terminate called after throwing an instance of 'std::runtime_error'\n  what():  can not find preferred GPU platform", {"aborted": "follows"}),
+    Sample("link-libcuda", "/usr/bin/ld: warning: libcuda.so.1, needed by ../../bin/libggml-cuda.so, not found (try using -rpath or -rpath-link)\n/usr/bin/ld: ../../bin/libggml-cuda.so: undefined reference to `cuMemCreate'"),
     Sample("smi-crashes", "bash: line 1:   494 Segmentation fault      (core dumped) nvidia-smi"),
 ]  # fmt: skip
