@@ -310,7 +310,7 @@ SYSTEM = [
     Sample("hip-cpp-headers", "/opt/rocm-6.1.0/lib/llvm/lib/clang/17/include/cuda_wrappers/cmath:27:15: fatal error: 'cmath' file not found"),
     Sample("hip-cpp-headers", "ld.lld: error: unable to find library -lstdc++"),
     Sample("hip-device-libs", "clang-15: error: cannot find ROCm device library; provide its path via '--rocm-path' or '--rocm-device-lib-path'"),
-    Sample("cuda-oom", "RuntimeError: HIP error: out of memory"),
+    Sample("hip-oom", "RuntimeError: HIP error: out of memory"),
     Sample("docker-group", "Error response from daemon: Unable to find group render: no matching entries in group file"),
     Sample("apptainer-nv", "WARNING: Could not find any rocm libraries on this host!"),
     Sample("k8s-insufficient", "0/1 nodes are available: 1 Insufficient gpu.intel.com/i915."),

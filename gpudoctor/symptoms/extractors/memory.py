@@ -24,7 +24,7 @@ _SMALLER = Fix(
     ),
 )
 _MODEL = Placeholder("MODEL", "the model that you serve")
-_OTHERS = who_holds_memory()
+_OTHERS, _ON_AMD = who_holds_memory(), who_holds_memory("amd")
 _PIECES = Fix(
     "Let PyTorch grow its segments: the hint in the message is right here.",
     (export("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),),
@@ -49,6 +49,7 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """
     first, *more = _BEGINS.split(" ".join(" ".join(lines[:3]).split()))
     text = first + next(iter(more), "")
+    look = _ON_AMD if "HIP " in text else _OTHERS
     tried = _size(rf"(?:Tried to allocate|trying to allocate|allocating) {_SIZE}", text)
     total = _size(rf"total capacity of {_SIZE}", text) or _size(rf"{_SIZE} total capacity", text)
     free = _size(rf"of which {_SIZE} is free", text) or _size(rf"{_SIZE} free", text)
@@ -58,14 +59,14 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if tried is None or total is None or free is None:
         if tried is None:
             return NOTHING
-        fix = _PREALLOCATED if "RESOURCE_EXHAUSTED" in text else _OTHERS
+        fix = _PREALLOCATED if "RESOURCE_EXHAUSTED" in text else look
         wanted = f"The program tried to allocate {_gib(tried)} more."
         return Extracted(details=(wanted,), fixes=(fix, _SMALLER), decided=True)
     elsewhere = _elsewhere(total, facts)
     details = f"It tried to allocate {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch
     if held is None:
-        return Extracted(details=(f"{details}.", *elsewhere), fixes=(_OTHERS, _SMALLER), decided=True)
+        return Extracted(details=(f"{details}.", *elsewhere), fixes=(look, _SMALLER), decided=True)
     others = total - free - (own or held + CONTEXT)
     least = "" if own else "at least "
     details += f", {_gib(held)} its own"
@@ -74,7 +75,7 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     fixes: tuple[Fix, ...] = (_SMALLER,)
     if others > MUCH * total:
         meaning = "other processes use much of the GPU's memory, and too little was left for this one"
-        details, fixes, rules_out = f"{details}, and {least}{_gib(others)} others'.", (_OTHERS, _SMALLER), ()
+        details, fixes, rules_out = f"{details}, and {least}{_gib(others)} others'.", (look, _SMALLER), ()
     elif kept and kept > tried:
         meaning, advice = "there is enough memory, but it is fragmented", ""
         details, fixes = f"{details}, of which {_gib(kept)} were reserved but unallocated.", (_PIECES, _SMALLER)
