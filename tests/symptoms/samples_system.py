@@ -320,5 +320,12 @@ SYSTEM = [
     Sample("mps-buffer", "MPSNDArray.mm:761: failed assertion `[MPSNDArray initWithDevice:descriptor:] Error: total bytes of NDArray > 2**32'"),
     Sample("mps-buffer", "RuntimeError: [metal::malloc] Attempting to allocate 41818614016 bytes which is greater than the maximum allowed buffer size of 22613000192 bytes."),
     Sample("mps-dtype", "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype."),
+    Sample("hip-no-code", "RuntimeError: HIP error: no kernel image is available for execution on the device"),
+    Sample("hip-no-code", "RuntimeError: Triton Error [HIP]:  Code: 209, Messsage: no kernel image is available for execution on the device"),
+    Sample("hip-no-code", "RuntimeError: HIP error: device kernel image is invalid"),
+    Sample("ggml-rocm-code", "ROCm error: no kernel image is available for execution on the device"),
+    Sample("amd-fault", "torch.AcceleratorError: HIP error: an illegal memory access was encountered"),
+    Sample("hip-ordinal", "RuntimeError: HIP error: invalid device ordinal"),
+    Sample("bnb-rocm", "bitsandbytes library load error: Configured ROCm binary not found at /x/bitsandbytes/libbitsandbytes_rocm64.so"),
     Sample("smi-crashes", "bash: line 1:   494 Segmentation fault      (core dumped) nvidia-smi"),
 ]  # fmt: skip
