@@ -327,5 +327,9 @@ SYSTEM = [
     Sample("amd-fault", "torch.AcceleratorError: HIP error: an illegal memory access was encountered"),
     Sample("hip-ordinal", "RuntimeError: HIP error: invalid device ordinal"),
     Sample("bnb-rocm", "bitsandbytes library load error: Configured ROCm binary not found at /x/bitsandbytes/libbitsandbytes_rocm64.so"),
+    Sample("nvml-not-supported", "pynvml.NVMLError_NotSupported: Not Supported"),
+    Sample("nvml-assert", 'RuntimeError: NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator.cpp":1131'),
+    Sample("nvcc-arch", "ptxas /tmp/tmp.ptx, line 9; error   : PTX .version 8.6 does not support .target sm_121a"),
+    Sample("jetson-index-moved", "HTTPSConnectionPool(host='pypi.jetson-ai-lab.dev', port=443): Max retries exceeded with url: /jp6/cu126/torch/"),
     Sample("smi-crashes", "bash: line 1:   494 Segmentation fault      (core dumped) nvidia-smi"),
 ]  # fmt: skip

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import pip, who_holds_memory, without_library_path
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.gpus import COHERENT
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import Placeholder, cmd, code, export
+from gpudoctor.tasks import Placeholder, as_root, cmd, code, export, query
 
 _UNITS = {"bytes": 1 / (1 << 30), "kib": 1 / (1 << 20), "mib": 1 / (1 << 10), "gib": 1.0, "tib": 1024.0}
 _UNITS |= {"kb": 1 / (1 << 20), "mb": 1 / (1 << 10), "gb": 1.0}
@@ -36,6 +38,12 @@ _PREALLOCATED = Fix(
     "Let JAX (first line) and TensorFlow (second) take memory as they need it, instead of most of it at the start.",
     (export("XLA_PYTHON_CLIENT_PREALLOCATE", "false"), export("TF_FORCE_GPU_ALLOW_GROWTH", "true")),
     "change-environment",
+)
+# https://github.com/vllm-project/vllm/issues/35313
+_CACHE = Fix(
+    "Stop what else uses the memory, and drop the page cache right before the start.",
+    (as_root("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches"), query("free", "-h")),
+    root=True,
 )
 NO_PIECES = "PyTorch's hint about expandable_segments does not help here: hardly any memory is fragmented"
 HELD = ("health.memory-held", "health.stuck-process")
@@ -95,7 +103,7 @@ def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
     return (f"No GPU of this machine has {_gib(total)}: the message is from another GPU, or from a MIG slice.",)
 
 
-def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """VLLM says what was free, and what it wanted."""
     text = " ".join(lines[:2])
     free = re.search(r"\(([\d.]+)/([\d.]+) GiB\)", text)
@@ -108,6 +116,9 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
         (cmd("vllm", "serve", _MODEL, "--gpu-memory-utilization", f"{share:.2f}"),),
     )
     details = (f"{free[1]} of {free[2]} GiB were free at startup, and it wanted {wanted[2]} GiB.",)
+    if facts and known_or(facts.host.platform, "") in COHERENT:
+        meaning = "GPU and CPU share their memory here, and the page cache counts as used"
+        return Extracted(details=details, meaning=meaning, fixes=(_CACHE, fits), decided=True)
     return Extracted(details=details, fixes=(_OTHERS, fits), decided=True)
 
 
