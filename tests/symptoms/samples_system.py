@@ -331,5 +331,12 @@ SYSTEM = [
     Sample("nvml-assert", 'RuntimeError: NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator.cpp":1131'),
     Sample("nvcc-arch", "ptxas /tmp/tmp.ptx, line 9; error   : PTX .version 8.6 does not support .target sm_121a"),
     Sample("jetson-index-moved", "HTTPSConnectionPool(host='pypi.jetson-ai-lab.dev', port=443): Max retries exceeded with url: /jp6/cu126/torch/"),
+    Sample("amd-attention", "UserWarning: Mem Efficient attention on Current AMD GPU is still experimental. Enable it with TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1."),
+    Sample("ort-rocm-provider", "UserWarning: Specified provider 'ROCMExecutionProvider' is not in available provider names.Available providers: 'AzureExecutionProvider, CPUExecutionProvider'"),
+    Sample("amd-smi-groups", "RuntimeError: WARNING: User is missing the following required groups: render, video. Please add user to these groups."),
+    Sample("ask-intel", "Intel Arc B580 not detected in WSL"),
+    Sample("ask-intel", "torch.xpu.is_available() returns False"),
+    Sample("ask-mps", "MPS not available on my MacBook"),
+    Sample("ask-mps", "torch.backends.mps.is_available() is False"),
     Sample("smi-crashes", "bash: line 1:   494 Segmentation fault      (core dumped) nvidia-smi"),
 ]  # fmt: skip

@@ -33,3 +33,15 @@ def test_vllm_where_gpu_and_cpu_share_their_memory() -> None:
     first = vllm_memory([line], spark).fixes[0]
     assert first.tasks[0] == as_root("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches")
     assert vllm_memory([line], None).fixes[0].tasks == (NVIDIA,)
+
+
+def test_attention_that_asks_for_much_on_an_amd_gpu() -> None:
+    rest = (
+        "GPU 0 has a total capacity of 15.92 GiB of which 9.00 GiB is free. Of the allocated memory 5.00 GiB is "
+        "allocated by PyTorch, and 0.10 GiB is reserved by PyTorch but unallocated."
+    )
+    line = f"HIP out of memory. Tried to allocate 66.00 GiB. {rest}"
+    variable = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
+    assert variable in out_of_memory([line], None).fixes[0].commands[0]
+    for other in (line.replace("66.00", "2.00"), line.replace("HIP", "CUDA")):
+        assert not any(variable in one for fix in out_of_memory([other], None).fixes for one in fix.commands)

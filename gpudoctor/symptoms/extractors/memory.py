@@ -45,6 +45,13 @@ _CACHE = Fix(
     (as_root("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches"), query("free", "-h")),
     root=True,
 )
+# Without them PyTorch writes whole matrices of attention: unslothai/unsloth#8323, ROCm/aotriton#16.
+_ATTENTION = Fix(
+    "If attention asks for it: use PyTorch's fast kernels, which are off by default on some AMD GPUs.",
+    (export("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "1"),),
+    "change-environment",
+)
+LARGE = 0.25  # share of the GPU's memory that is much for one tensor
 NO_PIECES = "PyTorch's hint about expandable_segments does not help here: hardly any memory is fragmented"
 HELD = ("health.memory-held", "health.stuck-process")
 CONTEXT = 1.0  # GiB that CUDA takes for a process next to what PyTorch counts, at most
@@ -90,6 +97,8 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     else:
         meaning = "the program itself needs more memory than this GPU has"
         details = f"{details}; no other process used it."
+    if look is _ON_AMD and tried > LARGE * total:
+        fixes = (*fixes[:-1], _ATTENTION, fixes[-1])
     said = (details, *elsewhere)
     return Extracted(details=said, meaning=meaning, fixes=fixes, decided=True, advice=advice, rules_out=rules_out)
 
