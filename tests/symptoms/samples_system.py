@@ -338,5 +338,6 @@ SYSTEM = [
     Sample("ask-intel", "torch.xpu.is_available() returns False"),
     Sample("ask-mps", "MPS not available on my MacBook"),
     Sample("ask-mps", "torch.backends.mps.is_available() is False"),
+    Sample("operator-management-cdi", "Error: failed to create containerd task: error modifying OCI spec: failed to inject CDI devices: unresolvable CDI devices management.nvidia.com/gpu=all: unknown"),
     Sample("smi-crashes", "bash: line 1:   494 Segmentation fault      (core dumped) nvidia-smi"),
 ]  # fmt: skip
