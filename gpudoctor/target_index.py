@@ -34,8 +34,9 @@ TARGETS = {
         "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
     ),
     "queries.containers:docker_host": (
-        "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
-        "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
+        "container.bpf-hardened container.docker-config-broken container.docker-snap container.no-cgroups "
+        "container.rootless-needs-no-cgroups container.runtime-not-configured container.toolkit-missing "
+        "container.toolkit-too-old"
     ),
     "queries.containers:nvidia_container": (
         "container.control-node-missing container.device-access-lost container.driver-version-inside "
@@ -192,6 +193,7 @@ TARGETS = {
 # fmt: off
 # The function of the targets on which a check passes where one of the rest is missing; empty: it has none.
 ONLY_WITH = {
+    "container.bpf-hardened": ("queries.containers:docker_host", "containers.bpf_jit_harden"),
     "container.cdi-file-missing": ("", "queries.containers:own_engine_host", "containers.cdi_gone"),
     "container.cdi-generation-crashes": ("queries.containers:container_host", "containers.cdi_service"),
     "container.cdi-incomplete": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
@@ -204,6 +206,7 @@ ONLY_WITH = {
     "container.docker-desktop-linux": ("", "queries.containers:engine_host", "containers.docker"),
     "container.gpus-without-nvidia": ("", "queries.containers:engine_host", "containers.docker"),
     "container.nested-needs-no-cgroups": ("", "containers.docker", "queries.containers:nvidia_container"),
+    "container.podman-too-old": ("", "queries.containers:engine_host", "containers.podman", "containers.cdi"),
     "container.rdma-not-passed": ("targets:machine", "host.environment=NCCL_IB_HCA,NCCL_IB_DISABLE,NCCL_NET,NCCL_NET_PLUGIN,FI_PROVIDER"),
     "container.requirement-unmet": ("", "queries.containers:nvidia_container queries.containers:docker_host"),
     "container.shm-small": ("targets:machine", "gpus", "host.container"),
@@ -356,4 +359,5 @@ ONLY_WITH = {
     "tensorflow.arch-missing": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.driver-too-old": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.wrong-vendor": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
+    "wsl.no-nvidia-driver": ("", "queries.containers:windows_gpu"),
 }

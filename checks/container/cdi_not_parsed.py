@@ -89,7 +89,7 @@ def _refusing(facts: Facts) -> list[str]:
         "queries.containers:engine_host",
         "containers.podman containers.docker_cdi",
     ),
-    caused_by=("driver.*", "device.*"),
+    caused_by=("container.podman-too-old", "driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import amd, module, system
 from gpudoctor.fixes.container import again, engine
+from gpudoctor.fixes.container_groups import KEEPS, with_own_groups
 from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.cause_groups import SURROUNDINGS
@@ -59,7 +60,7 @@ def _into_container(facts: Facts, node: DeviceNode) -> Fix:
     gid = known_or(node.gid, 0)
     if known_or(facts.host.container, None) == "podman":
         keep = "Start the container with your own groups: rootless Podman can keep them, but cannot add others."
-        return again(keep, cmd("podman", "run", "--group-add", "keep-groups", REST))
+        return again(f"{keep} {KEEPS}", with_own_groups())
     if gid in (0, OVERFLOW):
         return module.on_the_host("On the host: make the nodes readable for a group or for all, with a udev rule.")
     if engine(facts) == "kubernetes":

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import amd, intel
 from gpudoctor.maybe import Unknown, known, known_or, present
-from gpudoctor.queries.intel import discrete, intel_computers, xpu_builds
+from gpudoctor.queries.intel import discrete, intel_computers, openvinos, xpu_builds
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -17,7 +17,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     cause="Level Zero and OpenCL open /dev/dri/renderD*, which belongs to the group render: a user who is not in it, "
     "and not logged in locally, sees no GPU.",
     fixes=_fixes,
-    references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
+    references=(
+        intel.START,
+        "https://github.com/pytorch/pytorch/issues/148477",
+        "https://github.com/openvinotoolkit/openvino/issues/33133",
+    ),
     targets=intel_computers,
     caused_by=("intel.not-driven", "intel.firmware-missing"),
     affects=("everything",),
@@ -26,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def render_node_closed(facts: Facts) -> Problem | None:
     """There are nodes, and none of them opens."""
     nodes = known(facts.intel.render)
-    if not (discrete(facts) or xpu_builds(facts)):
+    if not (discrete(facts) or xpu_builds(facts) or any(openvinos(facts))):
         return None  # Level Zero is a dependency of other packages, and an integrated GPU is seldom meant
     if not nodes or any(n.error is None or isinstance(n.error, Unknown) for n in nodes):
         return None

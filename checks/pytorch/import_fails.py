@@ -15,7 +15,13 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         return hinted(on)
     fits = reinstall_torch(on.facts, on.python, on.framework)
     same = torch_again(on) if (_is_pips(on) or not fits) and not on.live.executable_stack else ()
-    return (*hinted(on), *same, *fits)
+    # A nightly build that lacks something lacks it each time it is installed.
+    return (*hinted(on), *fits, *same) if fits and _is_nightly(on) else (*hinted(on), *same, *fits)
+
+
+def _is_nightly(on: OnLive) -> bool:
+    version = on.framework.version
+    return isinstance(version, str) and ".dev" in version
 
 
 def _is_pips(on: OnLive) -> bool:

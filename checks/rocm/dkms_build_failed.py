@@ -1,10 +1,13 @@
 """DKMS did not build AMD's module for the running kernel."""
 
+import msgspec
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Dkms, Facts
 from gpudoctor.fixes import amd, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import Shell, as_root, query
 
@@ -21,15 +24,28 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     headers = system.install(facts, packages.headers_package(family, release)) if family else ()
     one = lines[0]
     build = as_root("dkms", "install", f"{one.module}/{one.version}", "-k", release)
+    rebuild = Fix(
+        "Install the headers of the running kernel and rebuild the module; make.log shows why the build fails.",
+        (*headers, build, query("tail", "-n", "30", f"/var/lib/dkms/{one.module}/{one.version}/build/make.log")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=query("dkms", "status"),
+    )
+    # Its version is that of the kernel whose amdgpu it is. What DKMS could not build for a kernel that is not older,
+    # with the headers there, it cannot build again.
+    older = numbers(one.version)[:2] <= numbers(release)[:2]
+    if facts.host.kernel.headers is True and older:
+        remove = amd.remove_dkms(
+            facts,
+            "Remove amdgpu-dkms: its build fails although the kernel's headers are installed, mostly because this "
+            "release of it is older than the kernel. The kernel's own (in-tree) amdgpu works with ROCm too. Later run "
+            "amdgpu-install with --no-dkms.",
+        )
+        message = "To keep AMD's own driver: install an amdgpu-dkms that supports this kernel, and build it."
+        return (remove, msgspec.structs.replace(rebuild, message=f"{message} make.log shows why the build fails."))
     return (
-        Fix(
-            "Install the headers of the running kernel and rebuild the module; make.log shows why the build fails.",
-            (*headers, build, query("tail", "-n", "30", f"/var/lib/dkms/{one.module}/{one.version}/build/make.log")),
-            "reinstall-package",
-            root=True,
-            needs="reboot",
-            verify=query("dkms", "status"),
-        ),
+        rebuild,
         Fix(
             "If this release of AMD's driver is older than the kernel: install a newer amdgpu-dkms, boot a kernel "
             "that it supports, or remove it and use the kernel's own (in-tree) amdgpu, which works with ROCm too.",
@@ -49,7 +65,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     cause="amdgpu-dkms rebuilds amdgpu for every kernel. Without the kernel headers, or if the kernel is newer than "
     "the driver release supports, the build fails and the kernel falls back to its own (in-tree) amdgpu, or to none.",
     fixes=_fixes,
-    references=(f"{amd.INSTALL}reference/system-requirements.html",),
+    references=(
+        f"{amd.INSTALL}reference/system-requirements.html",
+        "https://github.com/ROCm/legacy-rocm-build/issues/6193",
+        "https://github.com/ROCm/legacy-rocm-build/issues/5085",
+        "https://github.com/ROCm/legacy-rocm-build/issues/3701",
+    ),
     targets=amd_compute,
     caused_by=("rocm.half-installed", "rocm.repository-of-another-release"),
     affects=("everything",),

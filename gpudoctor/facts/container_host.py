@@ -66,4 +66,6 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     enroot_hook: Maybe[str | None] = NOT  # path of the hook by which enroot passes NVIDIA GPUs; None: there is none
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
     refused: Maybe[tuple[RefusedContainer, ...]] = NOT  # containers that never ran for that; not asked by --quick
+    bpf_jit_harden: Maybe[Small | None] = NOT  # net.core.bpf_jit_harden; None: only root reads it, and no file sets it
+    kptr_restrict: Maybe[Small | None] = NOT  # kernel.kptr_restrict; None: the kernel has no such setting
     user_namespace: Maybe[bool] = NOT  # this system is itself an unprivileged container: root here is not root outside

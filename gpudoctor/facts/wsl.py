@@ -12,6 +12,7 @@ class Wsl(msgspec.Struct, frozen=True, kw_only=True):
 
     gpu: Maybe[bool | None] = NOT  # [gpu] enabled: whether WSL mounts the Windows driver's files
     ldconfig: Maybe[bool | None] = NOT  # [automount] ldconfig: whether WSL tells the loader of /usr/lib/wsl/lib
+    vendors: tuple[str, ...] = ()  # of AMD and Intel, whose display drivers Windows has by /usr/lib/wsl/drivers
 
 
 NO_WSL = Wsl(gpu=None, ldconfig=None)  # on macOS and native Windows

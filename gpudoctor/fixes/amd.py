@@ -4,15 +4,14 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import kernel_packages, system
 from gpudoctor.fixes.boot import kernel_parameter
-from gpudoctor.fixes.container import engine
-from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
+from gpudoctor.fixes.container_groups import into_container
+from gpudoctor.fixes.system_container import holds_a_system, open_node
 from gpudoctor.knowledge import packages, rocm
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import cards_of, gpus_of, in_container
-from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
-from gpudoctor.tasks.placeholders import REST
+from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, filtered, query
 
 INSTALL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
 POST_INSTALL = f"{INSTALL}install/prerequisites.html"
@@ -45,7 +44,7 @@ def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     if holds_a_system(facts):
         return open_node(facts, node, PROOF)
     if in_container(facts):
-        return (_group_into_container(facts, node),)
+        return (into_container(facts, node, ("--device", "/dev/kfd", "--device", "/dev/dri"), PROOF),)
     if is_for_root_alone(facts, node):
         return (_udev_rule(facts, node),)
     if is_member(facts, node):
@@ -55,28 +54,6 @@ def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     commands = (system.join_groups(facts, names),)
     message = f"Add yourself to the group {name}, to which {node.path} belongs, then log out and in again."
     return (system.relogin(message, commands, (system.leave_group(facts, name),), PROOF),)
-
-
-def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
-    gid = known_or(node.gid, OVERFLOW)
-    if gid == OVERFLOW:
-        return Fix(
-            "Keep your own groups in the rootless container, so that it gets the host's render group (its GID is not "
-            f"mapped here; `stat -c %g {node.path}` on the host shows it).",
-            (cmd("podman", "run", "--group-add", "keep-groups", "--device", "/dev/kfd", "--device", "/dev/dri", REST),),
-            "restart-process",
-            needs="a new container",
-            verify=PROOF,
-        )
-    message = (
-        f"Start the container with the host's numeric group {gid}, to which {node.path} belongs: group names inside "
-        "the image may have other GIDs."
-    )
-    start: Task = cmd("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", gid, REST)
-    if engine(facts) == "kubernetes":
-        message = f"Add that group ({gid}) to the pod spec, and recreate the pod."
-        start = lines(f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]")
-    return Fix(message, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
 
 
 def _udev_rule(facts: Facts, node: DeviceNode) -> Fix:

@@ -168,7 +168,9 @@ def on_the_path(*packages: str) -> Shell:
     return Shell(f'export LD_LIBRARY_PATH=$(python -c "import {names}; print({places})")')
 
 
-def who_holds_memory() -> Fix:
+def who_holds_memory(vendor: str = "nvidia") -> Fix:
     """List the processes on the GPUs, with the memory of each."""
     look = query("nvidia-smi", "--query-compute-apps=pid,process_name,used_memory", "--format=csv")
+    if vendor == "amd":
+        look = query("amd-smi", "process")
     return Fix("Stop the processes that hold the rest of the memory: `kill PID`.", (look,))

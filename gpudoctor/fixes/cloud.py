@@ -4,11 +4,12 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.clouds import needs_grid
-from gpudoctor.tasks import Shell, Tasks, as_root, cmd, filtered, query
+from gpudoctor.tasks import Placeholder, Shell, Tasks, as_root, cmd, filtered, query
 from gpudoctor.tasks.placeholders import CLUSTER, GROUP, ID, MACHINE, NODE_GROUP
 
 AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
 AWS_DRIVERS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"
+_EKS_IMAGES = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
 GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
 _VGPU = "https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html"
@@ -118,10 +119,31 @@ def driver(facts: Facts, usual: Fix) -> tuple[Fix, ...]:
     """How this cloud installs a driver, before or instead of the distribution's way."""
     if needs_grid(facts):
         return (grid_driver(),)
+    eks = known_or(facts.cluster.kubelet, False) and facts.host.distribution.id == "amzn"  # others' nodes: k3s, kubeadm
+    if eks and facts.cloud.provider == "aws":
+        return (_eks_image(facts), usual)
     if facts.cloud.provider == "gcp":
         message = f"Use Google's installer, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
         return (usual, Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
     return (usual,)
+
+
+def _eks_image(facts: Facts) -> Fix:
+    """A node group of the image with the driver: what is installed on a node is gone with it."""
+    image = "AL2023_ARM_64_NVIDIA" if facts.host.architecture == "aarch64" else "AL2023_x86_64_NVIDIA"
+    rest = Placeholder("...", "the subnets, the role and the size, as for the old node group")
+    group = ("--cluster-name", CLUSTER, "--nodegroup-name", NODE_GROUP)
+    machine = ("--instance-types", phrase("{}", facts.cloud.instance) or "TYPE")
+    return Fix(
+        "A node of EKS: create its node group from the image that has the driver and the container toolkit; the "
+        "standard one has neither, and what is installed on a node is gone with it. The device plugin is still yours "
+        f"to install. {_EKS_IMAGES}",
+        (cmd("aws", "eks", "create-nodegroup", *group, "--ami-type", image, *machine, rest),),
+        "reinstall-package",
+        needs="other nodes",
+        verify=query("nvidia-smi"),
+        place="outside",
+    )
 
 
 def choose_gpu(notebook: str) -> Fix:

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts, PciDevice, Python
 from gpudoctor.fixes import amd, system
 from gpudoctor.fixes.container import engine
+from gpudoctor.fixes.container_groups import KEEPS, into_container, with_own_groups
 from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import another_build, install, lasting
 from gpudoctor.fixes.system_container import holds_a_system, open_node
@@ -13,7 +14,7 @@ from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.intel import VERIFY, guc_file, xpu_builds
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
+from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, cmd, export, filtered, lines, query
 from gpudoctor.tasks.placeholders import REST
 
 START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
@@ -72,7 +73,9 @@ def opencl(facts: Facts) -> Fix:
 def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
     """Install a release of Intel's compute runtime without a known bug: a newer one, or the last one before it."""
     message = f"Install a newer release of Intel's compute runtime ({RUNTIMES})"
-    if bug.better:
+    if bug.fixed:
+        message = f"Install release {bug.fixed} or newer of Intel's compute runtime ({RUNTIMES})"
+    elif bug.better:
         message += f"; if the newest has the bug, too, downgrade to {bug.better}"
     message += ", with the graphics compiler (IGC) of that release."
     family = system.family_of(facts)
@@ -83,6 +86,17 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
     }
     newer = (*system.upgrade(facts, debian=_RUNTIME_DEBS, fedora=_RUNTIME_RPMS), *older.get(family or "", ()))
     return Fix(message, newer, "reinstall-package", root=True, verify=verify)
+
+
+def address_space(verify: Task) -> Fix:
+    """Tell an old compute runtime the size of the GPU's addresses, which it does not read from i915 of kernel 6.8.
+
+    https://github.com/intel/compute-runtime/issues/710
+    """
+    variables = (("NEOReadDebugKeys", "1"), ("OverrideGpuAddressSpace", "48"))
+    message = "Until then, set two variables with which the old release finds the GPU (for a container: with -e)."
+    tasks = tuple(export(name, value) for name, value in variables)
+    return Fix(message, tasks, "change-environment", needs="a restart of the program", impact="none", verify=verify)
 
 
 def matching_level_zero(facts: Facts, verify: Task) -> Fix:
@@ -149,15 +163,11 @@ def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a render node."""
-    name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
+    name = amd.group_of(facts, node)
     if holds_a_system(facts):
         return open_node(facts, node, proof(facts))
     if in_container(facts):
-        message = f"Start the container with the host's numeric group {gid}, to which {node.path} belongs."
-        command = cmd("docker", "run", "--device", "/dev/dri", "--group-add", gid, REST)
-        return (
-            Fix(message, (command,), "restart-process", needs="a new container", verify=proof(facts), place="outside"),
-        )
+        return (into_container(facts, node, ("--device", "/dev/dri"), proof(facts)),)
     if name in ("root", "0"):
         name = "render"
     message = f"Add yourself to the group {name}, to which render nodes belong, then log out and in again."
@@ -191,8 +201,10 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         )
     ways: dict[str, Tasks] = {
         "apptainer": (cmd("apptainer", "exec", "--bind", "/dev/dri", REST),),
-        "podman": (cmd("podman", "run", "--device", "/dev/dri", "--group-add", "keep-groups", REST),),
+        "podman": (with_own_groups("--device", "/dev/dri"),),
     }
     commands = ways.get(name, (Shell(_START, placeholders=(REST,)),))
     message = "Start the container with the GPU's render nodes, and with the group that can open them."
+    if name == "podman":
+        message += f" {KEEPS}"
     return (Fix(message, commands, "restart-process", needs="a new container", verify=proof(facts), place="outside"),)

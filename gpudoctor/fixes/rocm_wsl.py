@@ -19,6 +19,11 @@ def supporting_release(facts: Facts) -> tuple[Fix, ...]:
     return (_driver(),) if have and version(have) >= version(rocm().wsl.cards[-1].rocm) else (_newer(facts), _driver())
 
 
+def first_release(facts: Facts) -> Fix:
+    """Install ROCm for WSL where there is none yet."""
+    return _newer(facts)
+
+
 def _supported() -> str:
     cards = [
         f"{one.names} from ROCm {one.rocm}" + (f" and Adrenalin {one.adrenalin}" if one.adrenalin else "") + " on"
@@ -32,10 +37,11 @@ def _newer(facts: Facts) -> Fix:
     found = known_or(facts.host.distribution, None)
     codename = table.codenames.get(known_or(found.version, None) or "") if found and found.id == "ubuntu" else None
     which = table.release if codename else f"{table.cards[-1].rocm} or newer"
+    verb = "Install ROCm for WSL in release" if facts.amd.rocm is None else "Update ROCm for WSL to"
     return Fix(
-        f"Update ROCm for WSL to {which}, install the PyTorch that AMD built for it ({GUIDE}), and on Windows the "
+        f"{verb} {which}, install the PyTorch that AMD built for it ({GUIDE}), and on Windows the "
         f"current Adrenalin driver. {_supported()}",
-        _install(table.installer.format(codename=codename)) if codename else (),
+        _install(facts, table.installer.format(codename=codename)) if codename else (),
         "reinstall-package",
         root=True,
         impact="persistent",
@@ -43,9 +49,9 @@ def _newer(facts: Facts) -> Fix:
     )
 
 
-def _install(address: str) -> Tasks:
+def _install(facts: Facts, address: str) -> Tasks:
     return (
-        as_root("amdgpu-install", "-y", "--uninstall"),
+        *(() if facts.amd.rocm is None else (as_root("amdgpu-install", "-y", "--uninstall"),)),
         cmd("wget", address),
         as_root("apt-get", "install", "-y", f"./{address.rpartition('/')[2]}"),
         as_root("amdgpu-install", "-y", "--usecase=wsl,rocm", "--no-dkms"),

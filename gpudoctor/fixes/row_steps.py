@@ -32,6 +32,11 @@ _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restar
 _CUDA_BUILD = pattern(r"/whl/cu\d")
 _TORCH_INDEX = pattern(r"https://download\.pytorch\.org/whl/cu\d+")
 _OF_CUDA = pattern(r"CUDA|\bcu\d|torch\w*[<=>~]")
+# What is asked of NVIDIA's driver, or installs it.
+_NVIDIA = pattern(
+    r"\b(nvidia-smi|nvidia-ctk|ubuntu-drivers|nvidia-drivers?|libnvidia-\w+|xorg-x11-drv-nvidia|compute-sanitizer)\b"
+    r"|/module/nvidia|lspci -d 10de|\bxid\b"
+)
 _PCI = pattern(r"^lspci\b")  # WSL has no PCI device that it could show
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")  # no pod has it
 _PINNED = pattern(r"\binstall (?:\S+ )*nvidia-driver-(\d+)")
@@ -84,7 +89,7 @@ def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
     own = _names(facts)
     if fix.distribution and own is not None and not {*own[:1]} & {*fix.distribution}:
         return True
-    if fix.without_driver and gpus_of(facts, "nvidia"):
+    if fix.without_driver and (gpus_of(facts, "nvidia") or _asks_nvidia(fix, facts)):
         return True
     if _is_of_another_vendor(facts) and _brings_cuda(fix, facts):
         return True
@@ -102,6 +107,11 @@ def _is_of_another_vendor(facts: Facts) -> bool:
     """Whether a framework here is built for AMD's or Intel's GPUs, or AMD's are there, and nothing of NVIDIA's is."""
     builds = {one.variant for python in facts.pythons for one in python.frameworks if isinstance(one.variant, str)}
     return bool(builds & {"rocm", "xpu"} or gpus_of(facts, "amd")) and not has_nvidia(facts)
+
+
+def _asks_nvidia(fix: SymptomFix, facts: Facts) -> bool:
+    """Whether a step starts with NVIDIA's driver, on a machine that has another vendor's GPUs alone."""
+    return bool(_NVIDIA.search(next(iter(alternatives(fix)), ""))) and _is_of_another_vendor(facts)
 
 
 def _brings_cuda(fix: SymptomFix, facts: Facts) -> bool:
@@ -144,7 +154,9 @@ def _without_conda(facts: Facts) -> bool:
 
 
 def order(fix: SymptomFix, facts: Facts) -> int:
-    """What is taken in a container or in WSL comes first there, and last elsewhere."""
+    """What is taken in a container or in WSL comes first there, and last elsewhere; so does what is NVIDIA's."""
+    if _asks_nvidia(fix, facts):
+        return 2
     if fix.where in _CONTAINERS:
         return -1 if in_container(facts) else int(facts.host.container is None)
     here = {"vm": facts.host.virtual, "wsl": facts.host.wsl, "windows": facts.host.system == "Windows" or None}

@@ -21,6 +21,7 @@ class CdiReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last_without: str
     engines: dict[str, str]
     etc_alone: tuple[str, str]  # Podman's releases that read /etc/cdi alone: from the first, before the second
+    podman: str  # the first Podman that knows CDI
     gpus_by_cdi: str  # the first Docker whose --gpus takes a specification
 
 

@@ -98,9 +98,13 @@ def index_of(variant: str) -> str:
 
 
 def index_of_build(version: str) -> str | None:
-    """Return the address of the index from which a version came: "2.7.1+cu126"; None: it names none of its builds."""
-    build = version.partition("+")[2]
-    return index_of(build) if re.fullmatch(r"cpu|xpu|cu\d+|rocm[\d.]+", build) else None
+    """Return the address of the index from which a version came: "2.7.1+cu126"; None: it names none of its builds.
+
+    Nightly builds ("2.12.0.dev20260324+rocm7.2") have indexes of their own.
+    """
+    public, _, build = version.partition("+")
+    nightly = "nightly/" if ".dev" in public else ""
+    return index_of(f"{nightly}{build}") if re.fullmatch(r"cpu|xpu|cu\d+|rocm[\d.]+", build) else None
 
 
 def with_cudnn(major: int) -> str:

@@ -12,6 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.docker_info import DockerInfo, docker_info
+from gpudoctor.parsers.numbers import whole
 from gpudoctor.probes import cdi
 
 # `docker info` answers in a tenth of a second; a daemon that hangs must not cost more than this.
@@ -42,6 +43,9 @@ _REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folde
 _UNITS = ("/etc/systemd/system/docker.service", "/etc/default/docker", "/etc/sysconfig/docker")
 _UNIT_DROP_INS = "/etc/systemd/system/docker.service.d"
 _ADDED = pattern(r"--add-runtime[= ][\"']?([\w.-]+)=")
+# Where sysctl(8) reads: a file of a later folder replaces one of the same name.
+_SYSCTL = ("/usr/lib/sysctl.d", "/run/sysctl.d", "/etc/sysctl.d")
+_HARDEN = pattern(r"^\s*-?net[./]core[./]bpf_jit_harden\s*=\s*(\d)\b", re.MULTILINE)
 _UNASKED = Unknown("not asked: no CDI specification here depends on Podman's release")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
@@ -109,6 +113,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         enroot_hook=_ENROOT if machine.exists(_ENROOT) else None,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
         refused=_refused(machine, client, daemon, quick),
+        bpf_jit_harden=_bpf_jit_harden(machine) if client else None,
+        kptr_restrict=whole(machine.line("/proc/sys/kernel/kptr_restrict") or ""),
         user_namespace=_user_namespace(machine),
     )
 
@@ -141,6 +147,8 @@ def _unknown(why: Unknown) -> ContainerHost:
         enroot_hook=why,
         hook=why,
         refused=why,
+        bpf_jit_harden=why,
+        kptr_restrict=why,
         user_namespace=why,
     )
 
@@ -149,6 +157,19 @@ def _user_namespace(machine: Machine) -> Maybe[bool]:
     """Whether users are mapped: the first namespace maps all 2^32 - 1 ids to themselves (user_namespaces(7))."""
     text = machine.line("/proc/self/uid_map")
     return Unknown("/proc/self/uid_map cannot be read") if text is None else text.split() != ["0", "0", "4294967295"]
+
+
+def _bpf_jit_harden(machine: Machine) -> int | None:
+    """What the kernel says, or, since only root reads that, what a file of sysctl.d(5) sets: the last one counts."""
+    own = whole(machine.line("/proc/sys/net/core/bpf_jit_harden") or "")
+    if own is not None:
+        return own
+    files = {name: f"{folder}/{name}" for folder in _SYSCTL for name in machine.names(folder) if name.endswith(".conf")}
+    found = None
+    for path in (*(files[name] for name in sorted(files)), "/etc/sysctl.conf"):
+        for match in _HARDEN.finditer(machine.line(path) or ""):
+            found = int(match[1])
+    return found
 
 
 def _client(machine: Machine) -> str | None:
@@ -337,8 +358,7 @@ def _podman(
     from gpudoctor.probes import podman
 
     directories = podman.directories(machine)
-    unread = wanted and directories is None and podman.may_be_unread(specifications)
-    if not fields and not unread:
+    if not fields and not (wanted and any("nvidia" in one for one in specifications)):
         return path, _UNASKED, directories
     if quick and not fields:
         return path, Unknown("podman was not started (--quick)"), directories

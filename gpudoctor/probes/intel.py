@@ -43,13 +43,14 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> IntelFacts:
     folders = _folders(machine)
     driver, loader = _found(machine, DRIVER, folders), _found(machine, LOADER, folders)
     discrete = any(known_cards.family(card.device) for card in cards)
+    opencl = machine.exists(ICD)
     return IntelFacts(
-        render=_render(machine, cards, wanted=discrete or driver is not None),
+        render=_render(machine, cards, wanted=discrete or opencl or driver is not None),
         loader=loader,
         loader_version=_loader_version(machine, loader),
         level_zero=driver,
         runtime_build=_build(machine, driver, folders),
-        opencl=machine.exists(ICD),
+        opencl=opencl,
         legacy=any(_found(machine, name, folders) for name in LEGACY) or machine.exists(LEGACY_ICD),
     )
 

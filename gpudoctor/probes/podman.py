@@ -1,7 +1,6 @@
 """Podman: its release, and where its configuration has it look for CDI specifications."""
 
 import re
-from collections.abc import Sequence
 
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -17,12 +16,6 @@ def release(machine: Machine, path: str) -> Maybe[str]:
     ended = machine.run([path, "--version"])
     found = re.search(r"\bversion (\d+(?:\.\d+)+)", ended.out)
     return found[1] if found else Unknown(f"podman --version: {ended.err.strip() or ended.missing or 'no version'}")
-
-
-def may_be_unread(specifications: Sequence[str]) -> bool:
-    """Whether NVIDIA's specifications are all outside of /etc, which every release reads."""
-    own = [path for path in specifications if "nvidia" in path]
-    return bool(own) and not any(path.startswith("/etc/") for path in own)
 
 
 def config_home(machine: Machine) -> str:

@@ -17,7 +17,10 @@ _SECONDS = 3.0
 _MOST = 20  # the newest ones
 _ID = pattern(r"[0-9a-f]{12,64}")
 # The daemon's errors at --gpus without NVIDIA's runtime (moby/moby, daemon/devices.go), and from Docker 29 on by CDI.
-_NO_GPUS = pattern(r"could not select device driver .* with capabilities: \[\[.*gpu|discover GPU vendor from CDI")
+_NO_GPUS = pattern(
+    r"could not select device driver .* with capabilities: \[\[.*gpu|discover GPU vendor from CDI"
+    r"|AMD CDI spec not found"
+)
 _CONDITION = pattern(r"unsatisfied condition: ([a-z]+>=\d+(?:\.\d+)*)")
 
 

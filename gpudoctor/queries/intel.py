@@ -154,10 +154,13 @@ def computing_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
 
 
 def intel_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine with an Intel GPU that is meant for compute: by Level Zero, or a card of its own by OpenCL alone."""
+    """The machine with an Intel GPU that is meant for compute.
+
+    By Level Zero; or by OpenCL alone where there is a card of its own, or OpenVINO.
+    """
     if facts.host.system != "Linux" or not cards_of(facts, "intel"):
         return
-    if wants_intel(facts) or (discrete(facts) and facts.intel.opencl is True):
+    if wants_intel(facts) or (facts.intel.opencl is True and (discrete(facts) or any(openvinos(facts)))):
         yield MACHINE, facts
 
 

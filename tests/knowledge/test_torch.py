@@ -82,6 +82,13 @@ def test_names() -> None:
     assert torch.cuda_of_variant("rocm7.2") is None
 
 
+def test_the_index_of_a_build() -> None:
+    nightly = "https://download.pytorch.org/whl/nightly/rocm7.2"
+    assert torch.index_of_build("2.12.0.dev20260324+rocm7.2") == nightly
+    assert torch.index_of_build("2.7.1+cu126") == "https://download.pytorch.org/whl/cu126"
+    assert torch.index_of_build("2.9.0+rocm7.10.0a20251117") is torch.index_of_build("2.7.1") is None
+
+
 def test_release_takes_any_version_of_it() -> None:
     for text in ("2.9", "2.9.1", "2.9.1+cu128"):
         found = torch.release(text)

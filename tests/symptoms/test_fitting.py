@@ -339,3 +339,14 @@ def test_no_step_brings_cuda_builds_to_other_gpus() -> None:
     assert steps(known("torch-arch"), indexed) == ()
     own = change(rocm, "pythons.0.frameworks.0.version", "2.9.1+rocm7.2.0.lw.git7e1940d4")
     assert steps(known("torchvision"), own) == ()
+
+
+def test_what_asks_nvidias_driver_comes_last_on_other_gpus() -> None:
+    """And what installs it is not shown: AMD's GPU works without."""
+    rocm = change(amd_host(), "host.user.uid", 1000)
+    assert not any("nvidia" in line for step in steps(known("libcuda"), rocm) for line in step.commands)
+    none = change(UBUNTU, "gpus", ())
+    assert any("nvidia" in line for step in steps(known("libcuda"), none) for line in step.commands)
+    shown = [step.commands[0] for step in steps(known("cuda-oom"), rocm) if step.commands]
+    assert "nvidia-smi" in shown[-1]
+    assert "nvidia-smi" not in shown[0]

@@ -102,6 +102,8 @@ NVIDIA_BOOT = """
 [    9.4] Unpatched return thunk in use. This should not happen!
 [    9.4] WARNING: CPU: 3 PID: 812 at arch/x86/kernel/cpu/bugs.c:2936 __warn_thunk+0x40/0x50
 EFI variables are not supported on this system
+[    9.4] misc dxg: dxgk: dxgkio_query_adapter_info: Ioctl failed: -22
+/opt/amdgpu/share/libdrm/amdgpu.ids: No such file or directory
 [    9.5] NVRM: nvAssertFailedNoLog: Assertion failed: 0 @ x.c:12
 [    9.6] nvidia-nvswitch0: open (major=510)
 [    9.7] nvidia-peermem: loaded

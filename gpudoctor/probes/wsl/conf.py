@@ -3,6 +3,7 @@
 from gpudoctor.facts import Host, Wsl
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.wsl import files
 
 # https://learn.microsoft.com/windows/wsl/wsl-config#configuration-settings-for-wslconf, and for ldconfig
 # https://github.com/microsoft/WSL/blob/master/src/linux/init/WslDistributionConfig.h
@@ -24,7 +25,11 @@ def probe(machine: Machine, host: Host) -> Wsl:
     except OSError as error:
         why = Unknown(f"{PATH}: {error.strerror}")
         return Wsl(gpu=why, ldconfig=why)
-    return Wsl(gpu=_is_on(settings, "gpu.enabled"), ldconfig=_is_on(settings, "automount.ldconfig"))
+    return Wsl(
+        gpu=_is_on(settings, "gpu.enabled"),
+        ldconfig=_is_on(settings, "automount.ldconfig"),
+        vendors=files.vendors(machine),
+    )
 
 
 def _settings(text: str) -> dict[str, str]:

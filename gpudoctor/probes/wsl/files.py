@@ -1,12 +1,16 @@
 """The files of the Windows host's driver that WSL, or a guest with GPU paravirtualisation, is given."""
 
 from gpudoctor.facts import Host
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import known_or
 
 DRIVERS = "/usr/lib/wsl/drivers"
 # NVIDIA's folders in the Windows driver store: nv_dispi.inf_amd64_..., nvmdi.inf_..., nvlti.inf_... of notebooks.
 PREFIX = "nv"
+# AMD's and Intel's: u0420529.inf_amd64_..., iigd_dch.inf_amd64_... (NVIDIA/nvidia-container-toolkit#1890,
+# yuk7/ArchWSL#308).
+_OTHERS = {"amd": pattern(r"u0\d+\.inf_"), "intel": pattern(r"iigd_dch\w*\.inf_")}
 DXGDMAL = "libnvdxgdmal.so.1"
 _FOLDERS = ("/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
 
@@ -16,6 +20,12 @@ def drivers(machine: Machine, host: Host) -> tuple[str, ...] | None:
     if not _concerned(machine, host) or not machine.exists(DRIVERS):
         return None
     return tuple(name for name in machine.names(DRIVERS) if name.startswith(PREFIX) and ".inf_" in name)
+
+
+def vendors(machine: Machine) -> tuple[str, ...]:
+    """Return the other vendors whose display drivers are in the driver store that Windows shows here."""
+    names = machine.names(DRIVERS)
+    return tuple(vendor for vendor, folder in _OTHERS.items() if any(folder.match(name) for name in names))
 
 
 def dxgdmal(machine: Machine, host: Host) -> bool | None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import pip, who_holds_memory, without_library_path
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.gpus import COHERENT
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import Placeholder, cmd, code, export
+from gpudoctor.tasks import Placeholder, as_root, cmd, code, export, query
 
 _UNITS = {"bytes": 1 / (1 << 30), "kib": 1 / (1 << 20), "mib": 1 / (1 << 10), "gib": 1.0, "tib": 1024.0}
 _UNITS |= {"kb": 1 / (1 << 20), "mb": 1 / (1 << 10), "gb": 1.0}
@@ -24,7 +26,7 @@ _SMALLER = Fix(
     ),
 )
 _MODEL = Placeholder("MODEL", "the model that you serve")
-_OTHERS = who_holds_memory()
+_OTHERS, _ON_AMD = who_holds_memory(), who_holds_memory("amd")
 _PIECES = Fix(
     "Let PyTorch grow its segments: the hint in the message is right here.",
     (export("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),),
@@ -37,6 +39,19 @@ _PREALLOCATED = Fix(
     (export("XLA_PYTHON_CLIENT_PREALLOCATE", "false"), export("TF_FORCE_GPU_ALLOW_GROWTH", "true")),
     "change-environment",
 )
+# https://github.com/vllm-project/vllm/issues/35313
+_CACHE = Fix(
+    "Stop what else uses the memory, and drop the page cache right before the start.",
+    (as_root("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches"), query("free", "-h")),
+    root=True,
+)
+# Without them PyTorch writes whole matrices of attention: unslothai/unsloth#8323, ROCm/aotriton#16.
+_ATTENTION = Fix(
+    "If attention asks for it: use PyTorch's fast kernels, which are off by default on some AMD GPUs.",
+    (export("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "1"),),
+    "change-environment",
+)
+LARGE = 0.25  # share of the GPU's memory that is much for one tensor
 NO_PIECES = "PyTorch's hint about expandable_segments does not help here: hardly any memory is fragmented"
 HELD = ("health.memory-held", "health.stuck-process")
 CONTEXT = 1.0  # GiB that CUDA takes for a process next to what PyTorch counts, at most
@@ -49,6 +64,7 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """
     first, *more = _BEGINS.split(" ".join(" ".join(lines[:3]).split()))
     text = first + next(iter(more), "")
+    look = _ON_AMD if "HIP " in text else _OTHERS
     tried = _size(rf"(?:Tried to allocate|trying to allocate|allocating) {_SIZE}", text)
     total = _size(rf"total capacity of {_SIZE}", text) or _size(rf"{_SIZE} total capacity", text)
     free = _size(rf"of which {_SIZE} is free", text) or _size(rf"{_SIZE} free", text)
@@ -58,14 +74,14 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if tried is None or total is None or free is None:
         if tried is None:
             return NOTHING
-        fix = _PREALLOCATED if "RESOURCE_EXHAUSTED" in text else _OTHERS
+        fix = _PREALLOCATED if "RESOURCE_EXHAUSTED" in text else look
         wanted = f"The program tried to allocate {_gib(tried)} more."
         return Extracted(details=(wanted,), fixes=(fix, _SMALLER), decided=True)
     elsewhere = _elsewhere(total, facts)
     details = f"It tried to allocate {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch
     if held is None:
-        return Extracted(details=(f"{details}.", *elsewhere), fixes=(_OTHERS, _SMALLER), decided=True)
+        return Extracted(details=(f"{details}.", *elsewhere), fixes=(look, _SMALLER), decided=True)
     others = total - free - (own or held + CONTEXT)
     least = "" if own else "at least "
     details += f", {_gib(held)} its own"
@@ -74,13 +90,15 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     fixes: tuple[Fix, ...] = (_SMALLER,)
     if others > MUCH * total:
         meaning = "other processes use much of the GPU's memory, and too little was left for this one"
-        details, fixes, rules_out = f"{details}, and {least}{_gib(others)} others'.", (_OTHERS, _SMALLER), ()
+        details, fixes, rules_out = f"{details}, and {least}{_gib(others)} others'.", (look, _SMALLER), ()
     elif kept and kept > tried:
         meaning, advice = "there is enough memory, but it is fragmented", ""
         details, fixes = f"{details}, of which {_gib(kept)} were reserved but unallocated.", (_PIECES, _SMALLER)
     else:
         meaning = "the program itself needs more memory than this GPU has"
         details = f"{details}; no other process used it."
+    if look is _ON_AMD and tried > LARGE * total:
+        fixes = (*fixes[:-1], _ATTENTION, fixes[-1])
     said = (details, *elsewhere)
     return Extracted(details=said, meaning=meaning, fixes=fixes, decided=True, advice=advice, rules_out=rules_out)
 
@@ -94,7 +112,7 @@ def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
     return (f"No GPU of this machine has {_gib(total)}: the message is from another GPU, or from a MIG slice.",)
 
 
-def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """VLLM says what was free, and what it wanted."""
     text = " ".join(lines[:2])
     free = re.search(r"\(([\d.]+)/([\d.]+) GiB\)", text)
@@ -107,6 +125,9 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
         (cmd("vllm", "serve", _MODEL, "--gpu-memory-utilization", f"{share:.2f}"),),
     )
     details = (f"{free[1]} of {free[2]} GiB were free at startup, and it wanted {wanted[2]} GiB.",)
+    if facts and known_or(facts.host.platform, "") in COHERENT:
+        meaning = "GPU and CPU share their memory here, and the page cache counts as used"
+        return Extracted(details=details, meaning=meaning, fixes=(_CACHE, fits), decided=True)
     return Extracted(details=details, fixes=(_OTHERS, fits), decided=True)
 
 

@@ -244,3 +244,22 @@ def test_each_clouds_way_to_a_driver(instance: object, provider: str, words: lis
     message = [fix.message for fix in run(not_installed, rented(facts, instance, provider))[0].fixes]
     assert len(message) == len(words)
     assert all(word in text for word, text in zip(words, message, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "kubelet", "first"),
+    [
+        ("amzn", True, "A node of EKS"),
+        ("amzn", False, "Install"),
+        ("ubuntu", True, "Install"),
+        ("amzn", WHY, "Install"),
+    ],
+)
+def test_a_node_of_eks_gets_its_driver_from_its_image(distribution: str, kubelet: object, first: str) -> None:
+    facts = change(plain_host(), "pci", (card(0, driver=None),))
+    facts = change(facts, "nvidia.kernel.dkms", None)
+    facts = change(change(facts, "host.distribution.id", distribution), "cluster.kubelet", kubelet)
+    fix = run(not_installed, rented(facts, "g4dn.xlarge"))[0].fixes[0]
+    assert fix.message.startswith(first)
+    if first != "Install":
+        assert "--ami-type AL2023_x86_64_NVIDIA --instance-types g4dn.xlarge" in fix.commands[0]

@@ -80,7 +80,7 @@ def test_what_a_jetson_needs_not(check: str, facts: Facts) -> None:
             "docker run --runtime nvidia --group-add 44 ...",
         ),
         (nodes("nvidiactl", mode="660", gid=44, error="EACCES"), "docker", "docker run --gpus all --group-add 44 ..."),
-        (CLOSED, "podman", "podman run --group-add keep-groups ..."),
+        (CLOSED, "podman", "podman --runtime crun run --group-add keep-groups ..."),
         (nodes("nvmap", mode="660", gid=44, error="EACCES"), None, "sudo usermod -aG 44 $USER"),
         (CLOSED, None, "sudo usermod -aG 44 $USER"),
     ],

@@ -5,11 +5,12 @@ import pytest
 
 from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.intel.opencl_missing import opencl_missing
+from gpudoctor.checks.intel.render_node_closed import render_node_closed
 from gpudoctor.facts import Facts
 from gpudoctor.facts.host import Distribution
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework
-from tests.checks.intel_machines import ARC, UHD, arc_host
+from tests.checks.intel_machines import ARC, CLOSED, UHD, arc_host
 
 WHY = Unknown("not to be seen")
 VINO = ("openvino==2025.3.0",)
@@ -60,3 +61,27 @@ def test_in_an_image_the_lists_of_packages_are_fetched_first() -> None:
     (verdict,) = run(opencl_missing, change(vino(), "host.container", "docker"))
     assert verdict.fixes[0].commands == ("sudo apt-get update", "sudo apt-get install intel-opencl-icd")
     assert "Dockerfile" in verdict.fixes[0].message
+
+
+def test_openvino_needs_the_render_node_of_a_processor_too() -> None:
+    closed = change(change(vino(True), "pci", (UHD,)), "intel.render", (CLOSED,))
+    closed = change(closed, "intel.level_zero", None)
+    (verdict,) = run(render_node_closed, closed)
+    assert verdict.message == (
+        "/dev/dri/renderD128 cannot be opened (EACCES): it belongs to the group render, mode 660."
+    )
+    assert verdict.severity is Severity.WARNING
+    assert ask(render_node_closed, change(closed, "pythons.0.packages", ())) == [SKIPPED]
+
+
+@pytest.mark.parametrize(
+    ("engine", "gid", "command"),
+    [
+        ("docker", 109, "docker run --device /dev/dri --group-add 109 ..."),
+        ("podman", 65534, "podman --runtime crun run --group-add keep-groups --device /dev/dri ..."),
+    ],
+)
+def test_the_group_comes_into_the_container(engine: str, gid: int, command: str) -> None:
+    node = msgspec.structs.replace(CLOSED, gid=gid)
+    closed = change(change(vino(True), "intel.render", (node,)), "host.container", engine)
+    assert run(render_node_closed, closed)[0].fixes[0].commands == (command,)

@@ -72,3 +72,42 @@ def test_without_an_older_kernel_its_packages_are_listed() -> None:
     older = run(runtime_regression, facts)[0].fixes[0]
     assert older.message.startswith("Go back to kernel older than 6.18")
     assert older.commands == ("dnf list --showduplicates kernel-core",)
+
+
+OLDER = (
+    "Intel's compute runtime (build {}) has a known bug: it is older than the kernel and lists no GPU with the i915 "
+    "driver of kernel 6.8 and newer, neither for Level Zero nor for OpenCL. The running kernel is 6.8.0-60-generic."
+)
+
+
+def older(*frameworks: Framework, build: int = 26032, packages: tuple[str, ...] = (), **changes: object) -> Facts:
+    """An image's runtime of 2023 or 2024 under a newer kernel."""
+    facts = change(arc_host(*frameworks, packages=packages), "intel.runtime_build", build)
+    facts = change(facts, "host.kernel.release", changes.get("kernel", "6.8.0-60-generic"))
+    return change(facts, "host.distribution", Distribution(id="ubuntu", version="22.04"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (older(xpu(0)), ("problem", OLDER.format(26032))),
+        (older(xpu(0), build=28717), ("problem", OLDER.format(28717))),
+        (older(xpu(0), build=27642), ("pass", "")),  # Ubuntu's own, which has the fix
+        (older(xpu(0), build=29138), ("pass", "")),
+        (older(xpu(0), kernel="6.5.0-45-generic"), ("pass", "")),
+        (older(xpu()), ("pass", "")),  # it works here
+    ],
+)
+def test_a_runtime_older_than_the_kernel(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(runtime_regression, facts) == [verdict]
+
+
+def test_openvino_alone_is_warned() -> None:
+    machines = (older(xpu(0)), older(xpu(live=None), packages=("openvino==2024.6.0",)), older())
+    assert [run(runtime_regression, facts)[0].severity.value for facts in machines] == ["fail", "warn", "advice"]
+
+
+def test_an_older_runtime_is_replaced_or_told_the_size() -> None:
+    newer, until = run(runtime_regression, older(xpu(0)))[0].fixes
+    assert newer.message.startswith("Install release 24.13.29138 or newer of Intel's compute runtime")
+    assert until.commands == ("export NEOReadDebugKeys=1", "export OverrideGpuAddressSpace=48")

@@ -284,6 +284,15 @@ def test_the_same_build_is_installed_again_with_its_companions() -> None:
     )
 
 
+def test_a_nightly_build_is_replaced_before_it_is_installed_again() -> None:
+    broken = live(import_error="ImportError: librocprofiler-sdk.so.1: cannot open shared object file")
+    nightly = torch(version="2.8.0.dev20250601+cu126", variant="cu126", live=broken)
+    there = (package("torch", "2.8.0.dev20250601+cu126"),)
+    fits, again = run(import_fails, environment(nightly, packages=there, version="3.12.1"))[0].fixes
+    assert "dev" not in fits.commands[0]
+    assert "/whl/nightly/cu126 torch==2.8.0.dev20250601+cu126" in again.commands[0]
+
+
 def test_an_error_that_is_known_has_its_own_fix_first() -> None:
     broken = torch(live=live(import_error="ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"))
     assert commands(import_fails, environment(broken)).startswith("Install an older MKL")

@@ -265,7 +265,12 @@ def test_groups() -> None:
         "docker run --device /dev/kfd --device /dev/dri --group-add 110 ..."
     ]
     unmapped = change(inside(STRANGER, "podman"), "amd.kfd.0.gid", 65534)
-    assert "keep-groups" in commands(kfd_no_permission, unmapped)[0]
+    (kept,) = run(kfd_no_permission, unmapped)[0].fixes
+    assert kept.commands == (
+        "podman --runtime crun run --group-add keep-groups --device /dev/kfd --device /dev/dri ...",
+    )
+    assert "only with the runtime crun" in kept.message
+    assert commands(kfd_no_permission, inside(STRANGER, "podman"))[0].startswith("podman run --device /dev/kfd")
     nobody = change(STRANGER, "amd.kfd.0.gid", 0)
     assert "/etc/udev/rules.d/70-amdgpu.rules" in commands(kfd_no_permission, nobody)[0]
     for error, check in (("EPERM", kfd_refused), ("ENOMEM", kfd_failed)):
