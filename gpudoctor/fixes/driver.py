@@ -364,6 +364,8 @@ def newest_release(facts: Facts, message: str) -> Fix:
     """Update the driver within its branch; the command takes the packages that are installed."""
     names = [name for name in driver_packages(facts) if "nvidia" in name]
     newer = upgrade(facts, debian=names[:12], fedora=("*nvidia*",), suse=("*nvidia*",))
+    if newer == (as_root("pacman", "-Syu"),) and facts.host.distribution.id != "cachyos":
+        newer = (cmd("yay", "-Syu"),) if any("xx-" in name for name in names) else newer  # the AUR has older branches
     return Fix(
         message,
         (*newer, as_root("reboot")) if newer else (),
