@@ -37,7 +37,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     )
     cycle = power_cycle(on.facts, "Shut down, disconnect the power for a minute, and cold-boot.")
     unread = any(e.what.get("code", "").startswith("0x30:") for e in on.events("rm-init-failed"))
-    # A laptop's GPU has its VBIOS in the host's firmware, where a guest does not see it: Bumblebee-Project/Bumblebee#628.
+    # A laptop's GPU has its VBIOS in the host's firmware, which a guest does not see: Bumblebee-Project/Bumblebee#628.
     image = video_bios(on.facts, NVIDIA_SMI) if unread and hypervisor(on.facts) else ()
     return (*image, cycle, look_at_card(on.facts, board))
 

@@ -16,6 +16,8 @@ from gpudoctor.tasks import as_root, query
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if ways := own_system.build(facts):
         return ways
+    if system.is_image(facts):
+        return module.new_deployment(facts)
     commands = module.build_commands(facts)
     if not module.headers(facts):
         message = (

@@ -107,3 +107,18 @@ def test_a_guest_is_given_the_video_bios(code: str, virtual: str | None, first: 
     refused = msgspec.structs.replace(event("rm-init-failed", gpu="0000:01:00.0"), what={"code": code})
     fix = run(catalogue.load(["device.init-failed"])[0], logged(refused, facts=host))[0].fixes[0]
     assert fix.message.startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("NVIDIA GeForce RTX 3060 Laptop GPU", "Let the kernel assign"),
+        ("NVIDIA GeForce RTX 3060", "In the firmware setup"),
+    ],
+)
+def test_a_laptop_has_no_such_setting(name: str, first: str) -> None:
+    refused = event("bar-invalid", "NVRM: This PCI I/O region is invalid: BAR0 is 0M @ 0x0", "0000:01:00.0")
+    facts = logged(refused, facts=having(failing(100, gpus=()), pci__0__name=name))
+    (verdict,) = run(catalogue.load(["device.bar-unassigned"])[0], facts)
+    assert "BAR0 is 0M" in verdict.message
+    assert verdict.fixes[0].message.startswith(first)
