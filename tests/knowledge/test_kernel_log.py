@@ -1,5 +1,4 @@
 """What the lines of a kernel log say."""
-
 # ruff: noqa: E501 - a line of a log stays one line.
 
 import re
@@ -110,6 +109,7 @@ LINES = [
      RecognizedLine("oops-process", pid=7877, process="nvidia-sleep.sh")),
     ("CPU: 9 PID: 4555 Comm: chromium:shlo3 Not tainted 5.4.111 #1-NixOS",
      RecognizedLine("oops-process", pid=4555, process="chromium:shlo3")),
+    ("Internal error: Oops - BTI: 0000000036000003 [#1] SMP", RecognizedLine("bti-trap", text="Oops - BTI: 0000000036000003")),
     ("traps: Missing ENDBR: _portMemAllocatorAllocNonPagedWrapper+0x0/0x10 [nvidia]",
      RecognizedLine("ibt-trap", module="nvidia", text="_portMemAllocatorAllocNonPagedWrapper+0x0/0x10")),
     ("NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359",

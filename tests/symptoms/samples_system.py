@@ -109,6 +109,7 @@ SYSTEM = [
     Sample("uvm-hmm", "nvidia-uvm: uvm_hmm.c: request_free_mem_region() err -34"),
     Sample("nova-core", "NovaCore 0000:01:00.0: Probe Rust Nova GPU driver."),
     Sample("nouveau-failed", "nouveau 0000:01:00.0: fifo: SCHED_ERROR 0a [CTXSW_TIMEOUT]"),
+    Sample("bti-trap", "[   12.3] Internal error: Oops - BTI: 0000000036000003 [#1] PREEMPT SMP\n"),
     Sample("ibt-trap", "traps: Missing ENDBR: _nv011616rm+0x0/0x10 [nvidia]"),
     Sample("module-mismatch", "nvidia: disagrees about version of symbol module_layout\nmodprobe: ERROR: could not insert 'nvidia': Exec format error\n", {"modprobe-fails": "follows"}),
     Sample("module-btf", "BPF: [148211] STRUCT drm_display_info\nBPF: Invalid name\nfailed to validate module [video] BTF: -22\n"),
