@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, image, nixos, prebuilt
+from gpudoctor.fixes import cloud, image, nixos, own_system, prebuilt
 from gpudoctor.fixes.system import (
     driver_packages,
     family_of,
@@ -363,7 +363,7 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
 def newest_release(facts: Facts, message: str) -> Fix:
     """Update the driver within its branch; the command takes the packages that are installed."""
     names = [name for name in driver_packages(facts) if "nvidia" in name]
-    newer = upgrade(facts, debian=names[:12], fedora=("*nvidia*",), suse=("*nvidia*",))
+    newer = upgrade(facts, debian=names[:12], fedora=("*nvidia*",), suse=("*nvidia*",)) or own_system.upgrade(facts)
     if newer == (as_root("pacman", "-Syu"),) and facts.host.distribution.id != "cachyos":
         newer = (cmd("yay", "-Syu"),) if any("xx-" in name for name in names) else newer  # the AUR has older branches
     return Fix(
