@@ -97,4 +97,5 @@ def xid_driver(on: OnAddress) -> Problem | None:
     found = meaning_of(code)
     what = f"{found.meaning if found else 'a fault'}{ago(on.facts, logged[-1])}"
     times = f" {len(logged)} times" if len(logged) > 1 else ""
-    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(logged), severity=_severity(on, logged))
+    lines = texts((*on.events("gpu-locked"), *logged))
+    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", lines, severity=_severity(on, logged))
