@@ -51,6 +51,7 @@ SYSTEM = [
     Sample("akmods-failed", "2025/02/26 15:27:18 akmods: Building rpms failed; see /var/cache/akmods/nvidia/565.77-1-for-6.13.4-200.fc41.x86_64.failed.log for details\n"),
     Sample("akmods-failed", "Checking kmods exist for 6.13.4-200.fc41.x86_64                  [  OK  ]\nBuilding and installing nvidia-kmod                                 [FAILED]\n"),
     Sample("dkms-autoinstall-failed", "dkms autoinstall on 6.8.10-300.fc40.x86_64/x86_64 failed for nvidia(10)\n"),
+    Sample("dkms-unsigned", "Sign command: /usr/bin/kmodsign\nBinary update-secureboot-policy not found, modules won't be signed\n"),
     Sample("arch-modules-gone", "==> depmod 6.18.32-1-cachyos-lts\n==> ERROR: Missing 7.0.9-arch1-1 kernel modules tree for module nvidia/580.119.02.\n"),
     Sample("gpu-locked", "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7\n"),
     Sample("driver-hung-task", "[ 7510.129324] INFO: task gdscheck:509579 blocked for more than 120 seconds.\n"),

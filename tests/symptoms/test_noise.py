@@ -102,6 +102,7 @@ NVIDIA_BOOT = """
 [    9.4] Unpatched return thunk in use. This should not happen!
 [    9.4] WARNING: CPU: 3 PID: 812 at arch/x86/kernel/cpu/bugs.c:2936 __warn_thunk+0x40/0x50
 EFI variables are not supported on this system
+Error! The /var/lib/dkms/bbswitch/0.8/6.1.0-3-amd64/x86_64/dkms.conf for module bbswitch includes a BUILD_EXCLUSIVE directive which does not match this kernel/arch/config.
 [    9.5] NVRM: nvAssertFailedNoLog: Assertion failed: 0 @ x.c:12
 [    9.6] nvidia-nvswitch0: open (major=510)
 [    9.7] nvidia-peermem: loaded
