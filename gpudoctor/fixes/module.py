@@ -5,7 +5,7 @@ import re
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import boot, nixos, own_system, prebuilt, system
-from gpudoctor.fixes.driver import debian_kernel, flavor_for
+from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
@@ -49,7 +49,7 @@ def into_new_kernel(facts: Facts) -> Fix:
     others = facts.nvidia.kernel.other_kernels
     new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
     gone = "an update removed the modules of the running one, so no module can be loaded or built for it."
-    newest = debian_kernel(system.kernel_of(facts)) if facts.host.distribution.id == "debian" else ()
+    newest = packages.debian_kernel(system.kernel_of(facts)) if facts.host.distribution.id == "debian" else ()
     if others != () or not known_or(facts.nvidia.kernel.dkms, None) or len(newest) < 2:
         return system.reboot(f"Reboot into the new kernel{new}: {gone}")
     message = f"Install the new kernel's headers, with which DKMS builds the module for it, then reboot: {gone}"

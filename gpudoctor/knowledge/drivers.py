@@ -83,9 +83,17 @@ def branch_for(cuda: str) -> int | None:
 
 
 @cache
-def advised_branch() -> int:
-    """Return the newest long-term branch: what to install where nothing asks for another."""
-    return max(number for number, row in drivers().branch.items() if row[1] == "LTSB")
+def advised_branch(first: int = 0) -> int:
+    """Return the newest long-term branch: what to install where nothing asks for another.
+
+    Args:
+        first: the oldest branch that is to be had; where no long-term one is, the newest production branch.
+    """
+    rows = drivers().branch
+    found = (
+        max((n for n, row in rows.items() if row[1] == kind and n >= first), default=None) for kind in ("LTSB", "PB")
+    )
+    return next((branch for branch in found if branch is not None), first)
 
 
 def first_that_compiles(branch: int, kernel: str) -> str | None:

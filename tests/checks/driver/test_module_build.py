@@ -231,4 +231,7 @@ def test_debian_gets_the_newer_branch_of_nvidia() -> None:
     facts = having(facts, host__distribution__id="debian", host__distribution__version="13")
     fix = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(facts)[0]
     assert "so it comes from NVIDIA's repository" in fix.message
-    assert "sudo apt-get install nvidia-driver-pinning-580" in fix.commands
+    assert "sudo apt-get install nvidia-driver-pinning-595" in fix.commands  # which has none before 590
+    pascal = having(facts, pci__0__generation="Pascal")
+    fix = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(pascal)[0]
+    assert "download the newest 580 installer" in fix.message
