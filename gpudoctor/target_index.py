@@ -19,8 +19,9 @@ TARGETS = {
     "queries.cards:nvidia_addresses": (
         "device.ecc-corrected-often device.ecc-uncorrected device.fallen-off-the-bus device.gsp-failed "
         "device.gsp-firmware-missing device.init-failed device.needs-reset device.no-interrupts "
-        "device.power-cable-missing device.program-faults device.retired-pages-pending device.row-remap-failed "
-        "device.row-remap-pending device.vgpu-host-mismatch device.xid-driver device.xid-hardware"
+        "device.power-cable-missing device.program-faults device.removal-waits device.retired-pages-pending "
+        "device.row-remap-failed device.row-remap-pending device.vgpu-host-mismatch device.xid-driver "
+        "device.xid-hardware"
     ),
     "queries.clouds:cpu_instances": "cloud.instance-without-gpu",
     "queries.clouds:gpu_instances": "cloud.fewer-gpus",
@@ -235,6 +236,7 @@ ONLY_WITH = {
     "device.no-interrupts": ("queries.cards:nvidia_addresses", "log.events.kind=no-interrupts,rm-init-failed"),
     "device.power-cable-missing": ("queries.cards:nvidia_addresses", "log.events.kind=xid,power-cables,rm-init-failed gpus.status=no-power"),
     "device.program-faults": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
+    "device.removal-waits": ("queries.cards:nvidia_addresses", "log.events.kind=removal-waits"),
     "device.retired-pages-pending": ("queries.cards:nvidia_addresses", "gpus.retired_pending"),
     "device.row-remap-failed": ("queries.cards:nvidia_addresses", "log.events.kind=xid gpus.remap_failed"),
     "device.row-remap-pending": ("queries.cards:nvidia_addresses", "log.events.kind=xid gpus.remap_pending"),

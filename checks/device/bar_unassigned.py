@@ -1,5 +1,7 @@
 """The firmware or the hypervisor gave the GPU no room for its memory windows."""
 
+import re
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import card_firmware
@@ -37,9 +39,11 @@ def bar_unassigned(facts: Facts) -> Problem | None:
     where = f"the hypervisor ({virtual})" if virtual else "the firmware"
     names = " and ".join(on.name for on in faulty[:4])
     have = "have no memory window" if len(faulty) > 1 else "has no memory window"
-    message = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
     # The kernel's message is only evidence: it also logs the first try, after which it finds room.
     logged = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in faulty for event in on.events(kind))
+    named = (re.search(r"BAR\d(?= is 0M)", event.text) for event in logged)
+    window = next((found[0] for found in named if found), "BAR1")
+    message = f"{names} {have}: {window} is 0M, invalid. It was not assigned by {where}."
     return Problem(message, texts(logged))
 
 

@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
     targets=own_kernel,
-    caused_by=("device.switched-off", "device.fallen-off-the-bus"),
+    caused_by=("device.switched-off", "device.fallen-off-the-bus", "device.removal-waits"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

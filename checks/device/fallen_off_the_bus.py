@@ -5,6 +5,7 @@ import re
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.fixes.limits import lower
+from gpudoctor.fixes.stay_on import where_it_is_set
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.gpus import hypervisor
@@ -52,7 +53,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     )
     # One that responds again needs no reboot now.
     now = () if on.answers and on.facts.nvidia.cuda.code == 0 else (back,)
-    return (*now, *((_SLOWER,) if _link_errors(on)[0] else ()), look)
+    asleep = () if in_container(on.facts) else where_it_is_set(on.facts)
+    return (*now, *((_SLOWER,) if _link_errors(on)[0] else ()), *asleep, look)
 
 
 @check(

@@ -7,6 +7,7 @@ from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import set_option
 from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
+from gpudoctor.fixes.stay_on import where_it_is_set
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, phrase, text_of
@@ -44,11 +45,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     logged = _logged(on)
     newer = _newer(on)
     if any(e.kind == "xid" for e in logged) and hangs(on.facts):
-        return (reboot_instead(), *newer, *_without_gsp(on))
+        return (reboot_instead(), *newer, *where_it_is_set(on.facts), *_without_gsp(on))
     if any(e.kind == "xid" for e in logged):
         message = "Stop the programs that use the GPU and reset it; a reboot helps too."
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
-        return (reset, *newer, *_without_gsp(on))
+        return (reset, *newer, *where_it_is_set(on.facts), *_without_gsp(on))
     cycle = power_cycle(on.facts, _CYCLE)
     return (_other_release(on), cycle) if _refused(on) else (cycle, *newer)
 

@@ -2,10 +2,12 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
-from gpudoctor.fixes.card_firmware import look_at_card, power_cycle
+from gpudoctor.fixes.card_firmware import look_at_card, power_cycle, video_bios
+from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.cause_groups import UNFIT
+from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 
@@ -34,7 +36,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "seating, and try it in another slot or machine; a card that fails there too has to be replaced."
     )
     cycle = power_cycle(on.facts, "Shut down, disconnect the power for a minute, and cold-boot.")
-    return (cycle, look_at_card(on.facts, board))
+    unread = any(e.what.get("code", "").startswith("0x30:") for e in on.events("rm-init-failed"))
+    # A laptop's GPU has its VBIOS in the host's firmware, which a guest does not see: Bumblebee-Project/Bumblebee#628.
+    image = video_bios(on.facts, NVIDIA_SMI) if unread and hypervisor(on.facts) else ()
+    return (*image, cycle, look_at_card(on.facts, board))
 
 
 @check(

@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.laptop import switch_on
 from gpudoctor.fixes.module_option import set_option
+from gpudoctor.fixes.stay_on import stay_on
 from gpudoctor.maybe import known
 from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.kernel_log import events, texts
@@ -30,12 +31,10 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         needs="reboot",
         verify=query("nvidia-smi"),
     )
-    stay = set_option(
+    stay = stay_on(
         on.facts,
         "Update the firmware (BIOS), whose power methods are at fault; until then keep the driver from powering the "
         "GPU off while idle",
-        "NVreg_DynamicPowerManagement=0x00",
-        "nvidia-stay-on",
     )
     ports = kernel_parameter(on.facts, "If that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
     tool = on.facts.nvidia.kernel.switch

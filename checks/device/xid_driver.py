@@ -7,7 +7,8 @@ from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.queries.driver import CUDA_UNKNOWN
+from gpudoctor.queries.kernel_log import ago, events, texts
 from gpudoctor.tasks import query
 
 # A fault that only needs the program restarted, or is on the display side, matters only where it repeats.
@@ -20,15 +21,28 @@ def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     for event in on.xids():
         if _counts(event.code or 0):
             found.setdefault(event.code or 0, []).append(event)
-    grave = [e for code, group in found.items() if len(group) >= _often(code) for e in group]
+    grave = [
+        e for code, group in found.items() if len(group) >= _often(code) or _holds_cuda(on, group[-1]) for e in group
+    ]
     return tuple(grave)
+
+
+def _holds_cuda(on: OnAddress, last: LogEvent) -> bool:
+    """Whether CUDA does not start since this fault: a GPU that hangs, unless the machine has slept in between.
+
+    NVIDIA/open-gpu-kernel-modules#1159: one Xid 8, and nothing computes until the next boot.
+    """
+    if on.facts.nvidia.cuda.code != CUDA_UNKNOWN or on.facts.nvidia.nvml.code != 0:
+        return False
+    order = events(on.facts, "xid", "suspend", "resume")
+    return not any(event.kind != "xid" for event in order[order.index(last) + 1 :])
 
 
 def _severity(on: OnAddress, logged: tuple[LogEvent, ...]) -> Severity | None:
     """A fault after which the driver requires a reset keeps the GPU from working; one of days ago is history."""
     if on.gpu is not None and (on.gpu.status == "reset-required" or on.gpu.recovery_action in _RESETS):
         return Severity.ERROR
-    return Severity.ADVICE if on.passed(logged) else None
+    return Severity.ADVICE if on.passed(logged) and not _holds_cuda(on, logged[-1]) else None
 
 
 def _counts(code: int) -> bool:
@@ -48,6 +62,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     logged = _logged(on)
     found = meaning_of(logged[-1].code or 0) if logged else None
     action = f"{found.action}." if found else "Reset the GPU."
+    if logged and _holds_cuda(on, logged[-1]):
+        action = "Reset the GPU; where that hangs or does not help, reboot."
     reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
@@ -81,4 +97,5 @@ def xid_driver(on: OnAddress) -> Problem | None:
     found = meaning_of(code)
     what = f"{found.meaning if found else 'a fault'}{ago(on.facts, logged[-1])}"
     times = f" {len(logged)} times" if len(logged) > 1 else ""
-    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(logged), severity=_severity(on, logged))
+    lines = texts((*on.events("gpu-locked"), *logged))
+    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", lines, severity=_severity(on, logged))

@@ -3,7 +3,6 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, own_system, system
-from gpudoctor.fixes.driver import debian_kernel
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
@@ -16,6 +15,8 @@ from gpudoctor.tasks import as_root, query
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if ways := own_system.build(facts):
         return ways
+    if system.is_image(facts):
+        return module.new_deployment(facts)
     commands = module.build_commands(facts)
     if not module.headers(facts):
         message = (
@@ -35,7 +36,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
     """For an archive with the headers of its newest kernels alone; Fedora's has those of the newest and the first."""
-    newest = debian_kernel(system.kernel_of(facts))
+    newest = packages.debian_kernel(system.kernel_of(facts))
     if facts.host.distribution.id == "debian" and len(newest) > 1:
         commands = (as_root("apt-get", "update"), *system.install(facts, *newest))
         program, archive, builds = "apt", "Debian's archive", "for which DKMS builds the module"

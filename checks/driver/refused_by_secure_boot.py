@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DiskModule, Facts
 from gpudoctor.fixes import module, prebuilt, system
+from gpudoctor.fixes.boot import into_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cards import owned_by
 from gpudoctor.queries.cause_groups import BUILD, DEAD
@@ -19,11 +20,19 @@ _MOK = (
 )
 
 
+_NOT_TRUSTED = (
+    "A kernel takes the keys that its machine's owner enrolled (MOK) for its modules only if it was built so "
+    "(CONFIG_INTEGRITY_MACHINE_KEYRING, or a patch of the distribution); this one takes only the key of its own build."
+)
+
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         return _for_the_node()
     if facts.nvidia.kernel.image_keys is not None:
         return (_enrol_image_key(facts, facts.nvidia.kernel.image_keys), _switch_off())
+    if facts.nvidia.kernel.signer_enrolled is True and not _signed(facts):
+        return (*_trusting_kernel(facts), _switch_off())
     signed, enroll = _signed(facts), _enrol(facts)
     # Ubuntu's modules do not fit the packages of NVIDIA's own repository.
     first = (enroll, *signed) if has_source(facts, "nvidia") else (*signed, enroll)
@@ -92,6 +101,18 @@ def _enrol(facts: Facts) -> Fix:
     )
 
 
+def _trusting_kernel(facts: Facts) -> tuple[Fix, ...]:
+    """A kernel that trusts the firmware's enrolled keys for modules, too: deepin-community/kernel#2144."""
+    others = facts.nvidia.kernel.other_kernels
+    ready = [one.kernel for one in others if one.kernel] if isinstance(others, tuple) else []
+    show = query("grep", "-E", "MACHINE_KEYRING|MODULE_SIG", f"/boot/config-{system.kernel_of(facts)}")
+    if ready:
+        message = f"Boot kernel {ready[-1]}, which has the module, and see whether it takes the key."
+        return (into_kernel(facts, ready[-1], message, query("nvidia-smi")),)
+    message = "Boot a kernel of the distribution that trusts enrolled keys (MOK) for modules, such as the one before."
+    return (Fix(message, (show,), "reboot", needs="reboot", verify=query("nvidia-smi")),)
+
+
 def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
     """Nothing is built or signed on an image-based system: its own certificate has to be enrolled."""
     found = first_module(facts)
@@ -138,6 +159,7 @@ def _switch_off() -> Fix:
         "https://wiki.debian.org/SecureBoot",
         "https://documentation.ubuntu.com/security/docs/security-features/platform-protections/secure-boot/",
         "https://rpmfusion.org/Howto/Secure%20Boot",
+        "https://github.com/deepin-community/kernel/issues/2144",
     ),
     targets=not_wsl,
     caused_by=(*DEAD, "driver.vfio-in-the-way", *BUILD),
@@ -154,16 +176,18 @@ def refused_by_secure_boot(facts: Facts) -> Problem | None:
     on = events(facts, "secure-boot-on")
     if (known_or(state, True) if on else known(state)) is not True:
         return None
-    rejected, found = events(facts, "module-rejected"), first_module(facts)
+    rejected = tuple(e for e in events(facts, "module-rejected") if e.what.get("module", "nvidia").startswith("nvidia"))
+    found = first_module(facts)
     if not rejected and not _would_be_rejected(facts):
         return None
-    how = "was rejected" if found is None else f"is {_how(found)}"
+    trusted = kernel.signer_enrolled is True
+    how = "was rejected" if found is None else f"is {_how(found, trusted=trusted)}"
     message = f"Secure Boot is on and NVIDIA's module {how}, so the kernel refuses to load it."
     if owned_by(facts, "nouveau"):
         listed = "nouveau" in kernel.blacklists
         message += " nouveau, which is blacklisted, was loaded as a fallback." if listed else " nouveau took its place."
     seen = () if found is None or not isinstance(found.signer, str) else (f"{found.path}, signer: {found.signer}",)
-    return Problem(message, texts((*on, *rejected)) or seen)
+    return Problem(message, texts((*on, *rejected)) or seen, _NOT_TRUSTED if trusted else None)
 
 
 def _would_be_rejected(facts: Facts) -> bool:
@@ -179,6 +203,8 @@ def _would_be_rejected(facts: Facts) -> bool:
     return found is not None and (known(found.signer) is None or known(facts.nvidia.kernel.signer_enrolled) is False)
 
 
-def _how(found: DiskModule) -> str:
+def _how(found: DiskModule, *, trusted: bool) -> str:
     """How the module is signed, of one that the kernel rejects."""
+    if trusted:
+        return "signed with a key that is enrolled, but that this kernel does not trust for modules"
     return "not signed" if found.signer is None else "signed with a key that is not enrolled"

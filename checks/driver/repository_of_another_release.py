@@ -24,7 +24,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     verify = query("apt-get", "update") if any_works(facts) else query("nvidia-smi")
     needs = None if any_works(facts) else "reboot"
     fixes = [_fix("Disable this repository; Debian's own packages stay.", off, back, verify, None)]
-    if new:
+    last, first = driver.last_branch(facts), repositories.first_branch("debian", text_of(own.version))
+    # NVIDIA/cuda-repo-management#38: it has no branch for GPUs that the newest ones dropped.
+    if new and (last is None or last >= first):
         message = "Replace the repository by NVIDIA's for this release of Debian, with its keyring"
         message += "." if any_works(facts) else ", and install the driver from it; then reboot."
         commands: Tasks = (*off, *map(_again, new), as_root("apt-get", "update"), *name)
@@ -55,6 +57,7 @@ def _fix(message: str, commands: Tasks, undo: Tasks, verify: Command, needs: str
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/cuda-repo-management/issues/34",
+        "https://github.com/NVIDIA/cuda-repo-management/issues/38",
         "https://wiki.debian.org/NvidiaGraphicsDrivers",
     ),
     targets=own_kernel,

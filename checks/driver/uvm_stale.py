@@ -61,7 +61,7 @@ def _lost(facts: Facts) -> bool:
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/88639", _KEEP),
     targets=not_wsl,
-    caused_by=(*DEAD, *VERSIONS, "driver.uvm-missing", "device.xid-hardware", *SURROUNDINGS),
+    caused_by=(*DEAD, *VERSIONS, "driver.uvm-missing", "device.xid-hardware", "device.xid-driver", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -110,6 +110,11 @@ def into_kernel(facts: Facts, release: str, message: str, verify: Task) -> Fix:
     elif family == "fedora":
         chosen = (as_root("grubby", "--set-default", f"/boot/vmlinuz-{release}"),)
         undo = (as_root("grubby", "--set-default", f"/boot/vmlinuz-{kernel_of(facts)}"),)
+    elif kernel_of(facts).endswith("-pve"):  # https://pve.proxmox.com/wiki/Host_Bootloader#sysboot_kernel_pin
+        chosen = (as_root("proxmox-boot-tool", "kernel", "pin", release),)
+        undo = (as_root("proxmox-boot-tool", "kernel", "unpin"),)
+    elif own == "pop":  # systemd-boot; https://github.com/pop-os/pop/issues/3645
+        hint = " Hold the space bar while the machine starts and select it; the key d makes it the default."
     elif own in _MENU:
         title = _MENU[own]
         chosen = (as_root("grub-reboot", f"Advanced options for {title}>{title}, with Linux {release}"),)

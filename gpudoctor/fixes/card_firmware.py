@@ -7,7 +7,7 @@ from gpudoctor.fixes.cloud import MOVES, another_host
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpus import hypervisor
-from gpudoctor.targets import in_container
+from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import Manual, Shell, Task, as_root, filtered, query
 from gpudoctor.tasks.placeholders import HOST_ADDRESS, VMID
 
@@ -79,13 +79,19 @@ def more_room(facts: Facts, verify: Task) -> tuple[Fix, ...]:
     )
     firmware = Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=verify)
     if not any(device.authorized is True for device in known_or(facts.host.thunderbolt, ())):
-        return (firmware, realloc)
+        # A laptop's firmware has no such setting: h8d13/archinstoo#244, xCuri0/ReBarUEFI#119.
+        return (realloc, firmware) if _is_laptop(facts) else (firmware, realloc)
     # Documentation/admin-guide/kernel-parameters.txt (pci=); https://github.com/system76/firmware-open/issues/66
     message = (
         "If the GPU is in an enclosure on Thunderbolt or USB4: reserve room for its windows on the ports of that bus, "
         "which firmware leaves too small. A newer firmware (BIOS) may do the same."
     )
     return (kernel_parameter(facts, message, "pci=realloc,hpmmioprefsize=16G", look), firmware)
+
+
+def _is_laptop(facts: Facts) -> bool:
+    names = (known_or(card.name, None) or "" for card in cards_of(facts, "nvidia"))
+    return facts.host.platform == "laptop" or any("Laptop GPU" in name or "Mobile" in name for name in names)
 
 
 def _of_hypervisor(virtual: str, verify: Task) -> Fix:

@@ -1,13 +1,11 @@
 """Fixes of the NVIDIA driver: which branch and flavor fit, and how this distribution installs it."""
 
-import re
-
 import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, image, nixos, prebuilt
+from gpudoctor.fixes import cloud, image, nixos, own_system, prebuilt
 from gpudoctor.fixes.system import (
     driver_packages,
     family_of,
@@ -56,10 +54,12 @@ def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     """
     found, last = generations_of(facts), last_branch(facts)
     first = max((g.first_driver for g in found if g.first_driver), default=0)
-    branch = last if last is not None else drivers.advised_branch()
     packaged = newest_packaged(facts)
+    branch = last if last is not None else drivers.advised_branch()
     if packaged is not None and max(first, at_least) <= packaged < branch:
         return packaged
+    if packaged is not None and last is None:
+        branch = drivers.advised_branch(_first_of_nvidia(facts))
     return branch if branch >= max(first, at_least) else None
 
 
@@ -223,6 +223,12 @@ def newest_packaged(facts: Facts) -> int | None:
     return packages.newest_branch(found.id, found.version)
 
 
+def _first_of_nvidia(facts: Facts) -> int:
+    """The oldest branch in NVIDIA's repository for this release, where its packages are older than that."""
+    own = facts.host.distribution
+    return repositories.first_branch(known_or(own.id, None) or "", known_or(own.version, None) or "")
+
+
 def _of_older_release(facts: Facts, branch: int) -> Fix | None:
     """For a release whose archive no longer has the branch; its kernel is newer than the branch's last drivers, too."""
     own = facts.host.distribution
@@ -239,14 +245,15 @@ def _of_older_release(facts: Facts, branch: int) -> Fix | None:
 def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int, message: str) -> Fix | None:
     """For a Debian whose packages end before the branch: NVIDIA's repository; None where that has none for it."""
     added = _repositories(facts) if facts.host.distribution.id == "debian" else ()
-    if not added or is_image(facts):
+    if not added or is_image(facts) or branch < _first_of_nvidia(facts):
         return None
     name = known_or(facts.host.distribution.name, None) or "Debian"
+    drivers_of_nvidia = "nvidia-open" if flavor == "open" else "cuda-drivers"
     commands = (
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
-        *install(facts, *debian_kernel(kernel_of(facts)), "nvidia-open" if flavor == "open" else "cuda-drivers"),
+        *install(facts, *packages.debian_kernel(kernel_of(facts)), drivers_of_nvidia),
     )
     message = f"{message} {name} has packages only up to branch {newest}, so it comes from NVIDIA's repository."
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
@@ -259,21 +266,10 @@ def _with_kernel(facts: Facts, found: packages.DriverPackages) -> packages.Drive
     recommends those of amd64 whatever kernel runs (https://packages.debian.org/bookworm/dkms): without the kernel
     itself the reboot starts an older one, for which there is no module.
     """
-    kernel = debian_kernel(kernel_of(facts))
+    kernel = packages.debian_kernel(kernel_of(facts))
     if facts.host.distribution.id != "debian" or known_or(facts.host.kernel.headers, True) or len(kernel) == 1:
         return found
     return msgspec.structs.replace(found, names=(*kernel, *found.names))
-
-
-def debian_kernel(release: str) -> tuple[str, ...]:
-    """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the reboot starts.
-
-    "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).
-    """
-    found = re.search(r"-((?:cloud-|rt-)?(?:amd64|arm64))$", release)
-    if found is None:
-        return (packages.headers_package("debian", release),)
-    return f"linux-image-{found[1]}", f"linux-headers-{found[1]}"
 
 
 def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:
@@ -363,7 +359,9 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
 def newest_release(facts: Facts, message: str) -> Fix:
     """Update the driver within its branch; the command takes the packages that are installed."""
     names = [name for name in driver_packages(facts) if "nvidia" in name]
-    newer = upgrade(facts, debian=names[:12], fedora=("*nvidia*",), suse=("*nvidia*",))
+    newer = upgrade(facts, debian=names[:12], fedora=("*nvidia*",), suse=("*nvidia*",)) or own_system.upgrade(facts)
+    if newer == (as_root("pacman", "-Syu"),) and facts.host.distribution.id != "cachyos":
+        newer = (cmd("yay", "-Syu"),) if any("xx-" in name for name in names) else newer  # the AUR has older branches
     return Fix(
         message,
         (*newer, as_root("reboot")) if newer else (),

@@ -1,9 +1,11 @@
 """Fixes of NVIDIA's kernel module: load it, build it, finish its upgrade, and the same on a container's host."""
 
+import re
+
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import boot, nixos, own_system, prebuilt, system
-from gpudoctor.fixes.driver import debian_kernel, flavor_for
+from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
@@ -47,7 +49,7 @@ def into_new_kernel(facts: Facts) -> Fix:
     others = facts.nvidia.kernel.other_kernels
     new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
     gone = "an update removed the modules of the running one, so no module can be loaded or built for it."
-    newest = debian_kernel(system.kernel_of(facts)) if facts.host.distribution.id == "debian" else ()
+    newest = packages.debian_kernel(system.kernel_of(facts)) if facts.host.distribution.id == "debian" else ()
     if others != () or not known_or(facts.nvidia.kernel.dkms, None) or len(newest) < 2:
         return system.reboot(f"Reboot into the new kernel{new}: {gone}")
     message = f"Install the new kernel's headers, with which DKMS builds the module for it, then reboot: {gone}"
@@ -127,7 +129,8 @@ def _arch_module(facts: Facts, kernel: str) -> Tasks:
     """
     manjaro = packages.manjaro_kernel(kernel)
     if manjaro:
-        return system.install(facts, f"{manjaro}-nvidia")
+        kinds = (re.match(r"linux\d+-(nvidia(?:-open)?)$", name) for name in driver_packages(facts))
+        return system.install(facts, f"{manjaro}-{next((kind[1] for kind in kinds if kind), 'nvidia')}")
     if flavor_for(facts) == "proprietary":
         return ()  # for GPUs before Turing the module is in the AUR
     return (as_root("pacman", "-Syu", packages.headers_package("arch", kernel), "nvidia-open-dkms"),)
@@ -161,9 +164,11 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
     if uses_runfile(facts):
         return (_installer_again(facts, version, kernel), _boot_the_other(facts))
     if facts.nvidia.kernel.image_keys is not None:
-        return (_newer_image(kernel),)
+        return new_deployment(facts) if "akmod-nvidia" in driver_packages(facts) else (_newer_image(kernel),)
     if system.family_of(facts) is None:
         return own_system.build(facts) or (_image(kernel),)
+    if _signed_kmp(facts):
+        return _newer_kmp(facts)
     if ready_kernel := _prebuilt_kernel(facts):
         return _other_kmod(facts, ready_kernel)
     commands = (*build_commands(facts), as_root("modprobe", "nvidia"))
@@ -182,6 +187,37 @@ def _prebuilt_kernel(facts: Facts) -> str | None:
     if not ready or facts.nvidia.kernel.dkms is not None or uses_akmods(facts) or system.family_of(facts) != "fedora":
         return None
     return others[-1].kernel if isinstance(others, tuple) and others else None
+
+
+def _signed_kmp(facts: Facts) -> bool:
+    """Whether SUSE's package has the module ready and signed; the others compile it while they are installed."""
+    return system.family_of(facts) == "suse" and any("-signed-" in name for name in driver_packages(facts))
+
+
+def _newer_kmp(facts: Facts) -> tuple[Fix, ...]:
+    """https://en.opensuse.org/SDB:NVIDIA_drivers."""
+    others = facts.nvidia.kernel.other_kernels
+    message = f"Upgrade the driver's packages together, which brings the module for kernel {system.kernel_of(facts)}."
+    commands = (*system.upgrade(facts, suse=("*nvidia*",)), as_root("modprobe", "nvidia"))
+    newer = Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
+    if not isinstance(others, tuple) or not others:
+        return (newer,)
+    back = f"If there is none yet: boot kernel {others[-1].kernel}, for which there is a module."
+    return newer, boot.into_kernel(facts, others[-1].kernel, back, NVIDIA_SMI)
+
+
+def new_deployment(facts: Facts) -> tuple[Fix, ...]:
+    """Where akmods is layered on an image, rpm-ostree builds the module while it makes a deployment, and nothing else.
+
+    https://rpmfusion.org/Howto/NVIDIA
+    """
+    message = "Make a new deployment: rpm-ostree takes the newest kernel and builds the module for it. Then reboot."
+    back = as_root("rpm-ostree", "rollback")
+    commands = (*system.upgrade(facts), as_root("systemctl", "reboot"))
+    new = Fix(message, commands, "reinstall-package", root=True, needs="reboot", undo=(back,), verify=NVIDIA_SMI)
+    message = "If nothing is newer, or the build fails there too: go back to the deployment before this one."
+    commands = (query("rpm-ostree", "status"), back, as_root("systemctl", "reboot"))
+    return new, Fix(message, commands, "reboot", root=True, needs="reboot", undo=(back,), verify=NVIDIA_SMI)
 
 
 def _other_kmod(facts: Facts, kernel: str) -> tuple[Fix, ...]:

@@ -4,9 +4,10 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.boot import into_kernel
-from gpudoctor.fixes.driver import best_branch, flavor_for, install_driver
+from gpudoctor.fixes.driver import best_branch, flavor_for, install_driver, newest_release
 from gpudoctor.fixes.system import kernel_of as kernel_of
-from gpudoctor.knowledge import build_errors, packages
+from gpudoctor.knowledge import build_errors, drivers, packages
+from gpudoctor.knowledge.kernels import version as numbers
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.driver import branch, library_version, module_flavor
 from gpudoctor.tasks import Shell, Tasks, as_root, cmd, query
@@ -56,7 +57,8 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
     if kind in ("headers", "foreign-tools"):
         message = "Install the running kernel's headers again, then build the module and load it."
         return (_build(facts, message, module.headers(facts)),)
-    return (*_newer_branch(facts), _other_kernel(facts))
+    known, later = _newer_release(facts)
+    return (*known, *_newer_branch(facts), _other_kernel(facts), *later)
 
 
 def _build(facts: Facts, message: str, first: Tasks, undo: Tasks = ()) -> Fix:
@@ -184,8 +186,28 @@ def _with_room(facts: Facts, kind: str) -> Fix:
 _FREE = query("free", "-h")
 
 
+def _newer_release(facts: Facts) -> tuple[tuple[Fix, ...], tuple[Fix, ...]]:
+    """A later release of the same branch: one that is known to compile, or else any, where there is no newer branch."""
+    release = tried(facts) or library_version(facts)
+    have, series = branch(release), ".".join(kernel_of(facts).split(".")[:2])
+    if release is None or have is None:
+        return (), ()
+    first = drivers.first_that_compiles(have, kernel_of(facts))
+    if first and numbers(release) < numbers(first):
+        message = f"Upgrade the driver to {first} or newer, which compiles against kernel {series}, then reboot."
+        return (newest_release(facts, message),), ()
+    if have < drivers.advised_branch() or _newer_branch(facts):
+        return (), ()
+    message = (
+        f"Upgrade, once there is a release newer than {release} that compiles against kernel {series}; then reboot."
+    )
+    return (), (newest_release(facts, message),)
+
+
 def _newer_branch(facts: Facts) -> tuple[Fix, ...]:
-    newer, have = best_branch(facts), branch(tried(facts)) or branch(library_version(facts)) or 0
+    """The next branch; for a Debian that has none of its own, that of NVIDIA's repository."""
+    have = branch(tried(facts)) or branch(library_version(facts)) or 0
+    newer = best_branch(facts, have + 1 if facts.host.distribution.id == "debian" else 0)
     if newer is None or newer <= have:
         return ()
     message = f"Install driver branch {newer}, which compiles against newer kernels, then reboot."

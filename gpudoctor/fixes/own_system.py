@@ -51,6 +51,12 @@ def build(facts: Facts) -> tuple[Fix, ...]:
     return (_fix(message, row.hint, _typed(row.build, words)),)
 
 
+def upgrade(facts: Facts) -> Tasks:
+    """The commands that bring the newest release of the installed driver; none on other systems."""
+    found = own_system_of(facts)
+    return _typed(found[0].upgrade, found[1]) if found else ()
+
+
 def _typed(commands: Iterable[str], words: dict[str, str]) -> Tasks:
     return tuple(as_root(*(word.format(**words) for word in shlex.split(line, posix=False))) for line in commands)
 

@@ -16,6 +16,7 @@ class Drivers(KnowledgeTable, frozen=True):
     toolkit: dict[str, tuple[str, str]]
     open: dict[str, int]
     ptx: dict[str, str]
+    compiles: dict[str, dict[int, str]]
 
 
 class Branch(msgspec.Struct, frozen=True):
@@ -82,9 +83,24 @@ def branch_for(cuda: str) -> int | None:
 
 
 @cache
-def advised_branch() -> int:
-    """Return the newest long-term branch: what to install where nothing asks for another."""
-    return max(number for number, row in drivers().branch.items() if row[1] == "LTSB")
+def advised_branch(first: int = 0) -> int:
+    """Return the newest long-term branch: what to install where nothing asks for another.
+
+    Args:
+        first: the oldest branch that is to be had; where no long-term one is, the newest production branch.
+    """
+    rows = drivers().branch
+    found = (
+        max((n for n, row in rows.items() if row[1] == kind and n >= first), default=None) for kind in ("LTSB", "PB")
+    )
+    return next((branch for branch in found if branch is not None), first)
+
+
+def first_that_compiles(branch: int, kernel: str) -> str | None:
+    """Return the first release of a branch that compiles against a kernel ("7.1.3-arch1-1"); None: no table says."""
+    rows, running = drivers().compiles, version(kernel)
+    found = [own[branch] for series, own in rows.items() if branch in own and version(series) <= running]
+    return max(found, key=version, default=None)
 
 
 def first_open_for_all() -> int:

@@ -310,3 +310,14 @@ def _arch_headers(kernel: str) -> str:
     special = "" if last.startswith("arch") or last.isdigit() or "." in last else last
     found = special or next((w for w in ("zen", "hardened") if w in kernel), "")
     return f"linux-{found}-headers" if found else "linux-headers"
+
+
+def debian_kernel(release: str) -> tuple[str, ...]:
+    """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the reboot starts.
+
+    "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).
+    """
+    found = re.search(r"-((?:cloud-|rt-)?(?:amd64|arm64))$", release)
+    if found is None:
+        return (headers_package("debian", release),)
+    return f"linux-image-{found[1]}", f"linux-headers-{found[1]}"

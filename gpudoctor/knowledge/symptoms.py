@@ -17,9 +17,9 @@ Kind = Literal["cause", "error", "warning", "late", "waits", "wrapper", "noise"]
 Distribution = Literal["ubuntu", "debian", "fedora", "rhel", "suse", "arch"]
 # What is harmless is asked first; in each table what is special stands before what is general.
 TABLES = (
-    "symptoms_noise", "symptoms_passthrough", "symptoms_kernel", "symptoms_containers", "symptoms_distributed",
-    "symptoms_serving", "symptoms", "symptoms_foreign", "symptoms_packages", "symptoms_torch", "symptoms_frameworks",
-    "symptoms_system", "symptoms_python", "symptoms_questions",
+    "symptoms_noise", "symptoms_passthrough", "symptoms_driver", "symptoms_kernel", "symptoms_containers",
+    "symptoms_distributed", "symptoms_serving", "symptoms", "symptoms_foreign", "symptoms_packages", "symptoms_torch",
+    "symptoms_frameworks", "symptoms_system", "symptoms_python", "symptoms_questions",
 )  # fmt: skip
 _RUN = 4  # letters in a row by which a text is found that no whole word finds
 

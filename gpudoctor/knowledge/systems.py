@@ -17,6 +17,7 @@ class OwnSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: the system's name.
         install: the commands for the newest driver, as root.
         build: the commands that make the module for the running kernel.
+        upgrade: the commands that bring the newest release of the installed driver.
         older: the commands for an older branch.
         branches: the older branches that there are; empty: any.
         mask: a file and its line that keeps newer branches away.
@@ -30,6 +31,7 @@ class OwnSystem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     install: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
+    upgrade: tuple[str, ...] = ()
     older: tuple[str, ...] = ()
     branches: tuple[int, ...] = ()
     mask: tuple[str, ...] = ()

@@ -168,7 +168,7 @@ def nvidia_addresses(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
     """Each NVIDIA GPU that NVML lists, that PCI shows, or that has fallen off and is named by the log alone."""
     gpus = {gpu_key(g): g for g in gpus_of(facts, "nvidia")}
     cards = {c.address: c for c in cards_of(facts, "nvidia")}
-    named = {e.gpu: None for e in events(facts, "xid", "fallen-off-bus") if e.gpu}
+    named = {e.gpu: None for e in events(facts, "xid", "fallen-off-bus", "removal-waits") if e.gpu}
     if has_dxg(facts) and not gpus:
         return
     for address in dict.fromkeys([*gpus, *cards, *named]):

@@ -10,6 +10,7 @@ DEAD = (
     "device.bar-unassigned",
     "device.bar-resize-failed",
     "device.fallen-off-the-bus",
+    "device.removal-waits",
     "device.needs-reset",
     "device.power-cable-missing",
     "device.gsp-firmware-missing",

@@ -23,6 +23,7 @@ CLEARED_BY_LOADING = frozenset(
         "api-mismatch",
         "api-mismatch-module",
         "uvm-hmm",
+        "gpu-locked",
         "driver-error",
     }
 )

@@ -179,6 +179,19 @@ def test_stopped_by_ibt(facts: Facts, outcome: str) -> None:
     assert ask(stopped_by_ibt, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
+@pytest.mark.parametrize(
+    ("module", "working", "outcome"), [("nvidia", False, "problem"), ("other", False, "pass"), ("nvidia", True, "pass")]
+)
+def test_stopped_by_bti(module: str, working: bool, outcome: str) -> None:
+    header = LogEvent(kind="bti-trap", text="Internal error: Oops - BTI: 0000000036000003 [#1] PREEMPT SMP")
+    place = LogEvent(kind="oops-place", text="pc : init_module+0x0/0x20", what={"module": module})
+    facts = having(log__events=(header, place), nvidia__kernel__loaded=None)
+    facts = facts if working else having(facts, gpus=())
+    (verdict,) = run(stopped_by_ibt, facts)
+    assert verdict.outcome == outcome
+    assert any("arm64.nobti" in command for fix in verdict.fixes for command in fix.commands) == (outcome == "problem")
+
+
 DISABLED = "/sys/devices/platform/asus-nb-wmi/dgpu_disable"
 
 

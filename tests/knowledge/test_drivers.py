@@ -68,3 +68,19 @@ def test_branches_report_ever_newer_cuda_versions() -> None:
 
 def test_the_advised_branch_is_the_newest_long_term_one() -> None:
     assert drivers.advised_branch() == 580
+
+
+@pytest.mark.parametrize(
+    ("branch", "kernel", "first"),
+    [
+        (580, "7.1.3-arch1-1", "580.159.04"),
+        (580, "7.0.9-1-cachyos", "580.142"),
+        (580, "7.0", "580.142"),
+        (580, "6.19.5-200.fc43.x86_64", None),
+        (570, "6.15.0_2", "570.169"),
+        (570, "6.14.0-37-generic", None),
+        (590, "7.1.3", None),
+    ],
+)
+def test_the_first_release_that_compiles(branch: int, kernel: str, first: str | None) -> None:
+    assert drivers.first_that_compiles(branch, kernel) == first

@@ -1,5 +1,4 @@
 """What the lines of a kernel log say."""
-
 # ruff: noqa: E501 - a line of a log stays one line.
 
 import re
@@ -100,16 +99,17 @@ LINES = [
     ("general protection fault, probably for non-canonical address 0xdead000000000122: 0000 [#2] SMP",
      RecognizedLine("oops", text="general protection fault, probably for non-canonical address 0xdead000000000122: 0000")),
     ("invalid opcode: 0000 [#1] PREEMPT SMP", RecognizedLine("oops", text="invalid opcode: 0000")),
-    ("RIP: 0010:_raw_q_schedule+0x2f/0xb0 [nvidia_uvm]",
-     RecognizedLine("oops-place", module="nvidia_uvm", text="_raw_q_schedule+0x2f/0xb0")),
-    ("RIP: 0010:native_queued_spin_lock_slowpath+0x64/0x2a0",
-     RecognizedLine("oops-place", text="native_queued_spin_lock_slowpath+0x64/0x2a0")),
-    ("pc : amdgpu_vm_sdma_commit+0x45/0x120 [amdgpu]",
-     RecognizedLine("oops-place", module="amdgpu", text="amdgpu_vm_sdma_commit+0x45/0x120")),
+    ("RIP: 0010:_raw_q_schedule+0x2f/0xb0 [nvidia_uvm]", RecognizedLine("oops-place", module="nvidia_uvm", text="_raw_q_schedule+0x2f/0xb0")),
+    ("RIP: 0010:native_queued_spin_lock_slowpath+0x64/0x2a0", RecognizedLine("oops-place", text="native_queued_spin_lock_slowpath+0x64/0x2a0")),
+    ("pc : amdgpu_vm_sdma_commit+0x45/0x120 [amdgpu]", RecognizedLine("oops-place", module="amdgpu", text="amdgpu_vm_sdma_commit+0x45/0x120")),
     ("CPU: 7 UID: 0 PID: 7877 Comm: nvidia-sleep.sh Tainted: P           OE      6.14.0-15-generic #15-Ubuntu",
      RecognizedLine("oops-process", pid=7877, process="nvidia-sleep.sh")),
-    ("CPU: 9 PID: 4555 Comm: chromium:shlo3 Not tainted 5.4.111 #1-NixOS",
-     RecognizedLine("oops-process", pid=4555, process="chromium:shlo3")),
+    ("NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7", RecognizedLine("gpu-locked", text="RC watchdog: GPU is probably locked")),
+    ("NVRM: Attempting to remove device 0000:8a:00.0 with non-zero usage count!", RecognizedLine("removal-waits", gpu="0000:8a:00.0", text="with non-zero usage count")),
+    ("NVRM: Attempting to remove minor device 1 with non-zero usage count!", RecognizedLine("removal-waits", text="with non-zero usage count")),
+    ("NVRM: Continuing with GPU removal for device 0000:cc:00.0", RecognizedLine("removal-goes-on", gpu="0000:cc:00.0", text="Continuing with GPU removal")),
+    ("CPU: 9 PID: 4555 Comm: chromium:shlo3 Not tainted 5.4.111 #1-NixOS", RecognizedLine("oops-process", pid=4555, process="chromium:shlo3")),
+    ("Internal error: Oops - BTI: 0000000036000003 [#1] SMP", RecognizedLine("bti-trap", text="Oops - BTI: 0000000036000003")),
     ("traps: Missing ENDBR: _portMemAllocatorAllocNonPagedWrapper+0x0/0x10 [nvidia]",
      RecognizedLine("ibt-trap", module="nvidia", text="_portMemAllocatorAllocNonPagedWrapper+0x0/0x10")),
     ("NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359",

@@ -104,7 +104,9 @@ NVIDIA_BOOT = """
 EFI variables are not supported on this system
 [    9.4] misc dxg: dxgk: dxgkio_query_adapter_info: Ioctl failed: -22
 /opt/amdgpu/share/libdrm/amdgpu.ids: No such file or directory
+Error! The /var/lib/dkms/bbswitch/0.8/6.1.0-3-amd64/x86_64/dkms.conf for module bbswitch includes a BUILD_EXCLUSIVE directive which does not match this kernel/arch/config.
 [    9.5] NVRM: nvAssertFailedNoLog: Assertion failed: 0 @ x.c:12
+[    9.7] NVRM: Persistence mode is deprecated and will be removed in a future release. Please use nvidia-persistenced instead.
 [    9.6] nvidia-nvswitch0: open (major=510)
 [    9.7] nvidia-peermem: loaded
 [    9.8] audit: type=1400 audit(1700.1): apparmor="STATUS" operation="profile_load" name="nvidia_modprobe" pid=700

@@ -137,3 +137,13 @@ def test_the_open_modules_are_named(flavor: Any, needs: str) -> None:
     said = f"The GPU at 0000:01:00.0 (NVIDIA GeForce MX350) is a Pascal GPU that needs {needs}"
     assert ask(gpu_dropped, facts) == [("problem", said)]
     assert run(gpu_dropped, facts)
+
+
+def test_a_layered_module_is_built_by_a_new_deployment() -> None:
+    layered = {"nvidia__kernel__packages": (("akmod-nvidia", "580.126.09", ""),), "nvidia__kernel__on_disk": ()}
+    facts = on_image("silverblue", "fedora", **layered, host__kernel__headers=False, nvidia__kernel__dkms=None)
+    new, old = fixes("driver.headers-missing", facts)
+    assert new.commands == ("sudo rpm-ostree upgrade", "sudo systemctl reboot")
+    assert "sudo rpm-ostree rollback" in old.commands
+    elsewhere = having(facts, nvidia__kernel__other_kernels=(disk(kernel="6.18.9-200.fc43.x86_64"),))
+    assert [fix.commands for fix in fixes("driver.built-for-another-kernel", elsewhere)] == [new.commands, old.commands]

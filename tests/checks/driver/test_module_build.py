@@ -206,3 +206,50 @@ def test_a_source_that_dkms_lost_is_built_by_dkms_whoever_packaged_it() -> None:
     assert [fix.commands for fix in one.fixes_for(lost)] == [(BUILD, "sudo modprobe nvidia")]
     other = having(lost, nvidia__kernel__dkms_unlisted=("nvidia/550.1",))
     assert "akmod" in "".join(line for fix in one.fixes_for(other) for line in fix.commands)
+
+
+VMA = "nvidia/nv-mmap.c:868:24: error: 'VMA_LOCK_OFFSET' undeclared (first use in this function)"
+
+
+@pytest.mark.parametrize(
+    ("release", "kernel", "identity", "package", "upgrade"),
+    [
+        ("580.126.09", "7.0.4", "ubuntu", "nvidia-dkms-580", "sudo apt-get install --only-upgrade nvidia-dkms-580"),
+        ("580.142", "7.1.0", "cachyos", "nvidia-580xx-dkms", "sudo pacman -Syu"),
+        ("580.142", "7.1.0", "arch", "nvidia-580xx-dkms", "yay -Syu"),
+        ("580.142", "7.1.0", "fedora", "xorg-x11-drv-nvidia-580xx-cuda", "sudo dnf upgrade --refresh '*nvidia*'"),
+        ("570.153.02", "6.15.2", "debian", "nvidia-dkms", "sudo apt-get install --only-upgrade nvidia-dkms"),
+    ],
+)
+def test_a_later_release_of_the_branch_compiles(
+    release: str, kernel: str, identity: str, package: str, upgrade: str
+) -> None:
+    facts = failed(
+        VMA, host__kernel__release=kernel, nvidia__kernel__dkms=(entry(release, kernel=None, state="added"),)
+    )
+    facts = having(facts, host__distribution__id=identity, host__distribution__like=(), **GTX970)
+    facts = having(facts, nvidia__kernel__packages=((package, release, "installed"),))
+    fix = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(facts)[0]
+    assert " or newer, which compiles against kernel " in fix.message
+    assert upgrade in fix.commands
+
+
+def test_no_newer_branch_is_advised_before_one_is_known_to_compile() -> None:
+    facts = failed(VMA, host__kernel__release="7.1.3", nvidia__kernel__dkms=(entry("595.58.03", kernel="7.0.9"),))
+    facts = having(facts, nvidia__kernel__packages=(("nvidia-dkms-595-open", "595.58.03", "installed"),))
+    older, later = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(facts)
+    assert older.message.startswith("Boot ")
+    assert later.message == (
+        "Upgrade, once there is a release newer than 595.58.03 that compiles against kernel 7.1; then reboot."
+    )
+
+
+def test_debian_gets_the_newer_branch_of_nvidia() -> None:
+    facts = failed(VMA, host__kernel__release="6.17.13+deb13-amd64", nvidia__kernel__dkms=(entry("550.163.01"),))
+    facts = having(facts, host__distribution__id="debian", host__distribution__version="13")
+    fix = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(facts)[0]
+    assert "so it comes from NVIDIA's repository" in fix.message
+    assert "sudo apt-get install nvidia-driver-pinning-595" in fix.commands  # which has none before 590
+    pascal = having(facts, pci__0__generation="Pascal")
+    fix = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(pascal)[0]
+    assert "download the newest 580 installer" in fix.message

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.facts import Distribution, Facts
-from gpudoctor.fixes import system
+from gpudoctor.fixes import own_system, system
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.tasks.as_typed import typed
 from tests.checks.driver.test_fixes import fixes
@@ -98,3 +98,15 @@ def test_truenas_has_no_apt_and_its_containers_do() -> None:
     assert typed(system.install(inside, "gcc")) == ("sudo apt-get install gcc",)
     debian = having(host__distribution=TRUENAS, host__kernel__release="6.1.0-40-amd64")
     assert typed(system.install(debian, "gcc")) == ("sudo apt-get install gcc",)
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"),
+    [
+        ("void", ("sudo xbps-install -Su",)),
+        ("gentoo", ("sudo emerge --sync", "sudo emerge --ask --update x11-drivers/nvidia-drivers")),
+        ("truenas", ()),
+    ],
+)
+def test_the_driver_is_upgraded_as_the_system_does(name: str, commands: tuple[str, ...]) -> None:
+    assert typed(own_system.upgrade(on(name))) == commands

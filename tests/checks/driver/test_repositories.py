@@ -157,6 +157,14 @@ def test_it_is_replaced_before_the_driver_is_installed() -> None:
     assert [fix.commands[-1] for fix in works] == ["sudo apt-get update", f"sudo mv {LIST} {LIST}.off"]
 
 
+def test_that_of_debian_13_has_no_branch_for_older_gpus() -> None:
+    one = catalogue.load(["driver.repository-of-another-release"])[0]
+    (own,) = one.fixes_for(debian(TRIXIE, OLD, facts=having(NOTHING, **GTX970)))
+    assert own.message.startswith("Disable this repository. Install NVIDIA's driver of branch 550")
+    (works,) = one.fixes_for(having(host__distribution=TRIXIE, host__sources=(OLD,), pci__0__generation="Pascal"))
+    assert works.commands == (f"sudo mv {LIST} {LIST}.off",)
+
+
 def test_fedora_with_negativo17_has_its_names() -> None:
     there = having(NOTHING, host__distribution=FEDORA, host__sources=(PackageSource(path="x", kind="negativo17"),))
     assert install_driver(there).commands == ("sudo dnf install nvidia-driver nvidia-driver-cuda akmod-nvidia",)
