@@ -1,0 +1,73 @@
+"""What brings a library that a package lacks: the interpreter, a wheel that it requires, a package of the system."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.check_engine import run
+from gpudoctor.checks.packages.library_missing import library_missing
+from gpudoctor.facts import Facts, PackageImport, UnmetRequirement
+from tests.builders import change
+from tests.checks.environments import commands, environment, one, package, torch
+
+LOADER = "cannot open shared object file: No such file or directory"
+PIP = "/opt/env/bin/python -m pip"
+
+
+def lacking(soname: str, name: str = "tensorrt-llm", **python: Any) -> Facts:
+    error = f"ImportError: {soname}: {LOADER}"
+    imported = PackageImport(package=name, version="0.20.0", module=name.replace("-", "_"), error=error)
+    facts = environment(torch("2.7.1"), packages=(package(name, "0.20.0"),))
+    for field, value in {"imports": (imported,), "version": "3.10.12", **python}.items():
+        facts = change(facts, f"pythons.0.{field}", value)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("base", "typed"),
+    [
+        ("/usr", "apt-get install libpython3.10"),
+        ("/home/u/miniforge3/envs/llm", "export LD_LIBRARY_PATH=/home/u/miniforge3/envs/llm/lib"),
+        ("/root/.local/share/uv/python/cpython-3.10.12", "export LD_LIBRARY_PATH=/root/.local/share/uv/python/"),
+        ("/root/.pyenv/versions/3.10.12", "PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install --force 3.10.12"),
+    ],
+)
+def test_the_interpreters_own_library(base: str, typed: str) -> None:
+    facts = lacking("libpython3.10.so.1.0", base_prefix=base)
+    expected = "tensorrt-llm 0.20.0 fails to import: it needs libpython3.10.so.1.0, which is not found."
+    assert one(library_missing, facts) == ("problem", expected)
+    assert typed in commands(library_missing, facts)
+    assert "pip install" not in commands(library_missing, facts)
+    problem = run(library_missing, facts)[0].problem
+    assert problem is not None
+    assert "the interpreter's shared library" in str(problem.cause)
+
+
+def test_another_pythons_library_is_not_this_interpreters() -> None:
+    facts = lacking("libpython3.12.so.1.0", base_prefix="/usr")
+    assert "libpython3.12" not in commands(library_missing, facts).replace("provides libpython3.12.so.1.0", "")
+    assert f"{PIP} install --upgrade tensorrt-llm" in commands(library_missing, facts)
+
+
+@pytest.mark.parametrize(("soname", "name"), [("libmpi.so.40", "libopenmpi-dev"), ("libmpi.so.12", "libmpich12")])
+def test_mpi_is_the_systems(soname: str, name: str) -> None:
+    assert f"apt-get install {name}" in commands(library_missing, lacking(soname))
+
+
+def test_a_wheel_that_it_requires_is_installed_and_nothing_upgraded() -> None:
+    unmet = UnmetRequirement(package="paddlepaddle-gpu", version="3.2.0", requires="nvidia-cudnn-cu12==9.5.1.17")
+    typed = commands(library_missing, lacking("libcudnn.so.9", "paddlepaddle-gpu", unmet=(unmet,)))
+    assert f"{PIP} install nvidia-cudnn-cu12==9.5.1.17" in typed
+    assert "which paddlepaddle-gpu requires and which is not installed" in typed
+    assert "--upgrade" not in typed
+
+
+@pytest.mark.parametrize(
+    ("requires", "found"),
+    [("nvidia-cublas-cu12==12.6.4.1", None), ("nvidia-cudnn-cu12==9.5.1.17", "9.1.0.70")],
+)
+def test_what_is_there_or_brings_another_library_is_not_named(requires: str, found: str | None) -> None:
+    unmet = UnmetRequirement(package="paddlepaddle-gpu", version="3.2.0", requires=requires, found=found)
+    typed = commands(library_missing, lacking("libcudnn.so.9", "paddlepaddle-gpu", unmet=(unmet,)))
+    assert requires not in typed
+    assert "nvidia-cudnn-cu12==9.*" in typed
