@@ -32,7 +32,7 @@ class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part that a package lists under an extra and does not work without."""
+    """A part that a package lists under an extra and does not work without; gpu: does not use an NVIDIA GPU without."""
 
     of: str
     one_of: tuple[str, ...]
@@ -43,6 +43,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
     since: str = "0"
     unless: str = ""
+    gpu: bool = False
+    proof: str = ""
 
 
 class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
