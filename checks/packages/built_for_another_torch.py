@@ -10,6 +10,7 @@ from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import and_more, is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import Tasks
 
 _OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
 
@@ -78,7 +79,33 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
         f"installation guide, or build {name} from source against it."
     )
     newer = Fix(other, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof)
+    if found := _own_page(on, name):
+        page, minor, build = found
+        first, index = f"{minor}.0", f"https://download.pytorch.org/whl/{build}"
+        there = release(text_of(torch.version)) if (torch := one_of(on.python, "torch")) else ""
+        message = f"Install the {name} for PyTorch {first} from its own page of wheels"
+        tasks: Tasks = (install(on.python, name, upgrade=True, options=("--find-links", page)),)
+        if there != first:  # of a later patch release it is not known whether the wheel has a library
+            message, tasks = (
+                f"{message}, and that PyTorch",
+                (install(on.python, f"torch=={first}", index=index), *tasks),
+            )
+        return Fix(f"{message}.{lasting(on.facts)}", tasks, "reinstall-package", verify=proof), older
     return (older, newer) if _runs_here(on, wanted) else (newer,)
+
+
+def _own_page(on: OnPython, name: str) -> tuple[str, str, str] | None:
+    """The page with a package's wheels for the installed PyTorch, and that PyTorch's release and build, if known."""
+    from gpudoctor.knowledge.python_rules import python_rules
+
+    torch, row = one_of(on.python, "torch"), python_rules().page_of.get(name)
+    if row is None or torch is None:
+        return None
+    address, last, builds = row
+    minor, build = ".".join(text_of(torch.version).split(".")[:2]), f"cu{text_of(torch.cuda).replace('.', '')}"
+    if build not in builds or numbers(minor) > numbers(last):
+        return None
+    return address.format(torch=minor, build=build), minor, build
 
 
 def _runs_here(on: OnPython, number: str) -> bool:

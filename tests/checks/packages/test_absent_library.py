@@ -1,10 +1,11 @@
-"""What brings a library that a package lacks: the interpreter, a wheel that it requires, a package of the system."""
+"""What brings a library that a package lacks: the interpreter, a wheel, a package of the system, a page of builds."""
 
 from typing import Any
 
 import pytest
 
 from gpudoctor.check_engine import run
+from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.facts import Facts, PackageImport, UnmetRequirement
 from tests.builders import change
@@ -71,3 +72,23 @@ def test_what_is_there_or_brings_another_library_is_not_named(requires: str, fou
     typed = commands(library_missing, lacking("libcudnn.so.9", "paddlepaddle-gpu", unmet=(unmet,)))
     assert requires not in typed
     assert "nvidia-cudnn-cu12==9.*" in typed
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "typed"),
+    [
+        (
+            "2.4.0+cu124",
+            "12.4",
+            "install --upgrade --find-links https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html dgl",
+        ),
+        ("2.3.1+cu121", "12.1", "https://download.pytorch.org/whl/cu121 torch==2.3.0"),
+        ("2.5.1+cu121", "12.1", "install torch==2.2.1"),  # no page
+    ],
+)
+def test_dgl_has_wheels_of_its_own(version: str, cuda: str, typed: str) -> None:
+    pypi = package("dgl", "2.1.0", libraries=("libdgl.so", "libgraphbolt_pytorch_2.2.1.so"))
+    facts = environment(torch(version, cuda=cuda), packages=(pypi,), version="3.11.7")
+    lines = commands(built_for_another_torch, facts).splitlines()
+    assert typed in "\n".join(lines[:3])
+    assert ("data.dgl.ai" in "\n".join(lines)) is (version < "2.5")
