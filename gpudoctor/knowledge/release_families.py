@@ -47,6 +47,32 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proof: str = ""
 
 
+class NewerDriver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package that do not work with drivers of a CUDA release and newer ones.
+
+    Attributes:
+        package: its name.
+        since: the first such release.
+        before: the first that works again.
+        cuda: of the drivers, the oldest.
+        effect: what fails, as a sentence about the package goes on.
+        replaced_by: packages that take the place of what fails, where they are installed.
+        off: the variables with which it works, and their values.
+        asked_by: packages that use what fails; none: programs do so directly.
+        spared_by: packages that require it for the CPU alone.
+    """
+
+    package: str
+    since: str
+    before: str
+    cuda: str
+    effect: str
+    replaced_by: tuple[str, ...] = ()
+    off: dict[str, str] = {}
+    asked_by: tuple[str, ...] = ()
+    spared_by: tuple[str, ...] = ()
+
+
 class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What some releases of a package need of another one, and do not name in their metadata.
 
@@ -113,6 +139,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     family: tuple[ReleaseFamily, ...]
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
+    newer_driver: tuple[NewerDriver, ...]
     removed: tuple[Removed, ...]
     added: dict[str, dict[str, str]]
     device_wheels: DeviceWheels

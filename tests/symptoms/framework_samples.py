@@ -107,6 +107,8 @@ FRAMEWORKS = [
     Sample("opencl-no-platform", trace("pyopencl._cl.LogicError: clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR", "pyopencl/__init__.py")),
     Sample("libpython", trace("ImportError: libpython3.12.so.1.0: cannot open shared object file: No such file or directory", "tensorrt_llm/_torch/autotuner.py")),
     Sample("libmpi", trace("ImportError: libmpi.so.12: cannot open shared object file: No such file or directory", "tensorrt_llm/logger.py")),
+    Sample("bindings-driver", trace("cuda.bindings._internal.utils.NotSupportedError: CUDA driver version 13000 is not supported", "numba_cuda/numba/cuda/dispatcher.py")),
+    Sample("nvjitlink-old", trace("RuntimeError: Linker error log: ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink library", "numba_cuda/x.py")),
     Sample("thread-limit", "2025-03-01 F external/local_tsl/tsl/platform/default/env.cc:74] Check failed: ret == 0 (11 vs. 0)Thread tf_data_private_threadpool creation via pthread_create() failed."),
     Sample("nccl-memlock", "ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)"),
     Sample("torchcodec", trace("RuntimeError: Could not load libtorchcodec. Likely causes: 1. FFmpeg is not properly installed in your environment.", "torchcodec/x.py")),
