@@ -301,7 +301,7 @@ ONLY_WITH = {
     "packages.cached-kernel-broken": ("targets:pythons", "pythons.kernels"),
     "packages.cpu-package": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages?"),
     "packages.ctranslate2-cudnn": ("targets:pythons", "pythons.packages.name=ctranslate2"),
-    "packages.driver-too-new": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages.name=cuda-bindings,numba"),
+    "packages.driver-too-new": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages.name=cuda-bindings,numba,numba-cuda"),
     "packages.driver-too-old": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages?"),
     "packages.extension-abi": ("targets:pythons", "pythons.extensions pythons.imports"),
     "packages.files-mixed": ("targets:pythons", "pythons.mixed"),

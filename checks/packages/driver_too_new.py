@@ -6,12 +6,14 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.knowledge.release_families import NewerDriver, release_families
 from gpudoctor.maybe import known, phrase
+from gpudoctor.parsers.metadata import is_optional
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import numbers, package
+from gpudoctor.queries.packages import numbers, package, packages_of
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
+from gpudoctor.tasks import export
 
 
 def _rows(on: OnPython) -> list[tuple[NewerDriver, Package]]:
@@ -45,11 +47,21 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     code = "from numba import cuda; print(cuda.to_device([1.0]).copy_to_host())"
     proof = verify(on.python, code) if package(on.python, "numba") else None
     newer = Fix(message, (task,), "reinstall-package", verify=proof)
-    if owner.name != "numba":
-        return (newer,)
-    message = f"Install numba-cuda, NVIDIA's continuation of Numba's CUDA target, with its compiler.{lasting(on.facts)}"
-    target = install(on.python, "numba-cuda[cu12]")
-    return newer, Fix(message, (target,), "reinstall-package", verify=proof)
+    fixes = [newer]
+    if owner.name == "numba":
+        message = f"Install numba-cuda, NVIDIA's continuation of its CUDA target, with its compiler.{lasting(on.facts)}"
+        fixes.append(Fix(message, (install(on.python, "numba-cuda[cu12]"),), "reinstall-package", verify=proof))
+    if row.off and (package(on.python, "cuda-bindings") or package(on.python, "cuda-python")):
+        tasks = tuple(export(name, value) for name, value in row.off.items())
+        message = "Without an upgrade: let it use NVIDIA's bindings, which are installed, before Python starts."
+        fixes.insert(0 if _is_pinned(on, row) else len(fixes), Fix(message, tasks, "change-environment", verify=proof))
+    return tuple(fixes)
+
+
+def _is_pinned(on: OnPython, row: NewerDriver) -> bool:
+    """Whether an installed package refuses the release that works."""
+    lines = (line.replace(" ", "") for p in packages_of(on.python) for line in p.requires if not is_optional(line))
+    return any(line.startswith(f"{row.package}") and "<" in line for line in lines)
 
 
 @check(

@@ -33,7 +33,9 @@ def having(*found: Any, cuda: object = "13.0", framework: Any = None) -> Facts:
         (having(package("cuda-bindings", "12.9.0")), "problem"),
         (having(package("cuda-bindings", "12.9.0"), cuda="12.9"), "pass"),
         (having(package("cuda-bindings", "12.9.1")), "pass"),
-        (having(package("cuda-bindings", "12.8.0")), "pass"),  # of which it is not known
+        (having(package("cuda-bindings", "12.6.2")), "pass"),  # of which it is not known
+        (having(NUMBA, package("numba-cuda", "0.4.0")), "problem"),
+        (having(NUMBA, package("numba-cuda", "0.8.1")), "pass"),
         (change(having(), "pythons.0.packages", Unknown("closed")), "unknown"),
     ],
 )
@@ -52,6 +54,16 @@ def test_numba_crashes_with_cuda_13() -> None:
     assert f"{PIP} install 'numba-cuda[cu12]'" in typed
     conda = (CondaPackage(name="numba", version="0.61.2", build="py312_0", channel="conda-forge"),)
     assert "conda install" in commands(driver_too_new, change(facts, "pythons.0.conda", conda))
+
+
+def test_what_pins_numba_cuda_gets_the_variable() -> None:
+    cudf = package("cudf-cu12", "25.4.0", requires=("numba-cuda<0.3.0a0,>=0.2.0", "cuda-python<13.0a0,>=12.6.2"))
+    old = (NUMBA, package("numba-cuda", "0.2.0"), package("cuda-bindings", "12.6.2"))
+    facts = having(*old, cudf)
+    assert one(driver_too_new, facts)[1].startswith("numba-cuda 0.2.0 crashes with a segmentation fault when")
+    assert severity(driver_too_new, facts) == "warn"
+    assert commands(driver_too_new, facts).splitlines()[1].strip() == "export NUMBA_CUDA_USE_NVIDIA_BINDING=1"
+    assert f"{PIP} install 'numba-cuda>=0.8.1'" in commands(driver_too_new, having(*old)).splitlines()[1]
 
 
 def test_the_bindings_stay_of_their_major() -> None:
