@@ -46,6 +46,7 @@ class CudaExtensions(KnowledgeTable, frozen=True):
 
     row: tuple[CudaExtension, ...]
     source_of: tuple[Source, ...]
+    without_nvcc: dict[str, str]
 
 
 @cache

@@ -6,8 +6,10 @@ import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
+from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.library_missing import library_missing
-from gpudoctor.facts import Facts, PackageImport, UnmetRequirement
+from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.maybe import Unknown
 from tests.builders import change
 from tests.checks.environments import commands, environment, one, package, torch
 
@@ -92,3 +94,13 @@ def test_dgl_has_wheels_of_its_own(version: str, cuda: str, typed: str) -> None:
     lines = commands(built_for_another_torch, facts).splitlines()
     assert typed in "\n".join(lines[:3])
     assert ("data.dgl.ai" in "\n".join(lines)) is (version < "2.5")
+
+
+@pytest.mark.parametrize(("nvcc", "first"), [(None, True), ("12.6", False), (Unknown("closed"), False)])
+def test_a_ready_made_wheel_needs_no_nvcc(nvcc: object, first: bool) -> None:
+    lacks = Extension(package="mamba-ssm", version="2.2.5", path="/x/_C.so", missing=("libcudart.so.11.0",))
+    facts = environment(torch(), packages=(package("mamba-ssm", "2.2.5"),), extensions=(lacks,))
+    typed = commands(extension_abi, change(facts, "toolkits.home.nvcc", nvcc))
+    options = "--force-reinstall --no-deps --no-build-isolation --no-cache-dir --no-binary mamba-ssm mamba-ssm==2.2.5"
+    assert (f"MAMBA_SKIP_CUDA_BUILD=TRUE {PIP} install {options}" in typed) is first
+    assert f"\n{PIP} install {options}" in typed
