@@ -113,6 +113,7 @@ FRAMEWORKS = [
     Sample("nvidia-placeholder", "RuntimeError: The package you are trying to install is only a placeholder project on PyPI.org repository."),
     Sample("extra-unknown", "WARNING: jax 0.7.2 does not provide the extra 'cuda12-pip'\n"),
     Sample("nvtx-target", '    The link interface of target "torch::nvtoolsext" contains:\n\n      CUDA::nvToolsExt\n\n    but the target was not found.  Possible reasons include:\n'),
+    Sample("nccl-topology", "vm:16674:17023 [0] graph/search.cc:703 NCCL WARN XML Import Channel : dev 1 not found.\n"),
     Sample("thread-limit", "2025-03-01 F external/local_tsl/tsl/platform/default/env.cc:74] Check failed: ret == 0 (11 vs. 0)Thread tf_data_private_threadpool creation via pthread_create() failed."),
     Sample("nccl-memlock", "ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)"),
     Sample("torchcodec", trace("RuntimeError: Could not load libtorchcodec. Likely causes: 1. FFmpeg is not properly installed in your environment.", "torchcodec/x.py")),
