@@ -244,7 +244,7 @@ ONLY_WITH = {
     "environment.arch-list-without-gpu": ("targets:torches", "host.environment=TORCH_CUDA_ARCH_LIST"),
     "environment.debugging-left-on": ("", "pci.vendor=10de gpus.vendor=nvidia"),
     "environment.expandable-segments": ("targets:torches", "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF gpus pci.role=gpu nvidia.cuda.devices"),
-    "environment.interface-missing": ("targets:machine", "gpus", "host.environment=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME,TP_SOCKET_IFNAME,NCCL_IB_HCA"),
+    "environment.interface-missing": ("targets:machine", "gpus", "host.environment=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME,TP_SOCKET_IFNAME,NCCL_IB_HCA host.nccl_settings"),
     "environment.nccl-graph-file": ("targets:machine", "gpus", "host.nccl_settings"),
     "environment.nccl-plugin-off-path": ("targets:machine", "gpus", "host.plugin_off_path"),
     "environment.ninja-not-on-path": ("targets:pythons", "pythons.own_ninja gpus pythons.packages?"),

@@ -2,11 +2,10 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, NcclSetting
-from gpudoctor.fixes.variables import unset
+from gpudoctor.fixes.nccl import withdraw
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.targets import gpus_of, machine
-from gpudoctor.tasks import cmd, filtered, query
 
 _NAME = "NCCL_GRAPH_FILE"
 
@@ -17,24 +16,10 @@ def _graph(facts: Facts) -> NcclSetting | None:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     one = _graph(facts)
-    if one is None or one.file is None:
-        return (unset(facts, _NAME),)
-    root = one.file.startswith("/etc/")
-    delete = cmd("sed", "-i.orig", f"/^{_NAME}=/d", one.file, root=root)
-    message = f"Delete the line from {one.file}: NCCL then finds channels between the GPUs that it is given."
+    why = "NCCL then finds channels between the GPUs that it is given."
     if any(setting.name == "NCCL_TOPO_FILE" for setting in facts.host.nccl_settings):
-        message += " NCCL_TOPO_FILE, which describes the virtual machine's buses, may stay."
-    return (
-        Fix(
-            message,
-            (delete,),
-            "change-environment",
-            root=root,
-            needs="restart of the program",
-            undo=(cmd("mv", f"{one.file}.orig", one.file, root=root),),
-            verify=filtered(query("cat", one.file), query("grep", _NAME)),
-        ),
-    )
+        why += " NCCL_TOPO_FILE, which describes the virtual machine's buses, may stay."
+    return withdraw(facts, one, why=why) if one else ()
 
 
 @check(

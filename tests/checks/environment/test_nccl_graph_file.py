@@ -49,7 +49,7 @@ def test_what_is_said_and_typed() -> None:
     )
     assert ask(nccl_graph_file, facts) == [("problem", expected)]
     typed = commands(nccl_graph_file, facts)
-    assert "sudo sed -i.orig /^NCCL_GRAPH_FILE=/d /etc/nccl.conf" in typed.replace("'", "")
+    assert "sudo sed -i.orig -e /^NCCL_GRAPH_FILE=/d /etc/nccl.conf" in typed.replace("'", "")
     assert "NCCL_TOPO_FILE, which" in typed
     assert "unset NCCL_GRAPH_FILE" in commands(nccl_graph_file, having(1, graph(4, None)))
 
