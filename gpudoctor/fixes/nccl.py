@@ -1,4 +1,6 @@
-"""Fixes of what NCCL is told: unset a variable, or delete it from NCCL's own files."""
+"""Fixes of what NCCL is told: unset a variable, or comment it out in NCCL's own files."""
+
+from itertools import chain
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, NcclSetting
@@ -7,7 +9,7 @@ from gpudoctor.tasks import cmd, filtered, query
 
 
 def withdraw(facts: Facts, *settings: NcclSetting, why: str = "") -> tuple[Fix, ...]:
-    """Unset those of the environment, and delete the others from their files.
+    """Unset those of the environment, and comment the others out in their files.
 
     Args:
         facts: the machine, on which they are set.
@@ -16,20 +18,21 @@ def withdraw(facts: Facts, *settings: NcclSetting, why: str = "") -> tuple[Fix, 
     """
     variables = [one.name for one in settings if one.file is None]
     files = dict.fromkeys(one.file for one in settings if one.file is not None)
-    deletions = (_deletion(file, [one.name for one in settings if one.file == file], why) for file in files)
-    return (*([unset(facts, *variables, why=why)] if variables else ()), *deletions)
+    lines = (_commented(file, [one.name for one in settings if one.file == file], why) for file in files)
+    return (*([unset(facts, *variables, why=why)] if variables else ()), *lines)
 
 
-def _deletion(file: str, names: list[str], why: str) -> Fix:
+def _commented(file: str, names: list[str], why: str) -> Fix:
+    """NCCL passes over lines that start with "#"."""
     root = file.startswith("/etc/")
-    words = tuple(word for name in names for word in ("-e", f"/^{name}=/d"))
-    delete = cmd("sed", "-i.orig", *words, file, root=root)
+    off = [("-e", f"s/^{name}=/#&/") for name in names]
+    back = [("-e", f"s/^#{name}=/{name}=/") for name in names]
     return Fix(
-        f"Delete {' and '.join(names)} from {file}.{why and ' ' + why}",
-        (delete,),
+        f"Comment {' and '.join(names)} out in {file}.{why and ' ' + why}",
+        (cmd("sed", "-i", *chain.from_iterable(off), file, root=root),),
         "change-environment",
         root=root,
         needs="restart of the program",
-        undo=(cmd("mv", f"{file}.orig", file, root=root),),
+        undo=(cmd("sed", "-i", *chain.from_iterable(back), file, root=root),),
         verify=filtered(query("cat", file), query("grep", "NCCL_")),
     )

@@ -38,9 +38,9 @@ def _lines(machine: Machine, file: str) -> Iterator[tuple[str, str]]:
     except OSError:
         return
     for line in text.splitlines():
-        name, equals, value = line.strip().partition("=")
-        if equals and name.startswith("NCCL_"):
-            yield name.strip(), value.strip()
+        name, equals, value = line.partition("=")  # a blank before "=" belongs to the name
+        if equals and name.startswith("NCCL_") and name == name.rstrip():
+            yield name, value.strip()
 
 
 def _gpus(machine: Machine, file: str) -> Maybe[int | None]:

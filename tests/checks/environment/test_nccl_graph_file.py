@@ -49,14 +49,14 @@ def test_what_is_said_and_typed() -> None:
     )
     assert ask(nccl_graph_file, facts) == [("problem", expected)]
     typed = commands(nccl_graph_file, facts)
-    assert "sudo sed -i.orig -e /^NCCL_GRAPH_FILE=/d /etc/nccl.conf" in typed.replace("'", "")
+    assert "sudo sed -i -e s/^NCCL_GRAPH_FILE=/#&/ /etc/nccl.conf" in typed.replace("'", "")
     assert "NCCL_TOPO_FILE, which" in typed
     assert "unset NCCL_GRAPH_FILE" in commands(nccl_graph_file, having(1, graph(4, None)))
 
 
 def test_the_files_are_read_as_nccl_reads_them() -> None:
     files = {
-        "/home/u/.nccl.conf": "# mine\nNCCL_DEBUG=WARN\n",
+        "/home/u/.nccl.conf": "# mine\n#NCCL_NET=IB\nNCCL_ALGO = Ring\nNCCL_DEBUG=WARN\n",
         "/etc/nccl.conf": f"NCCL_DEBUG=INFO\nNCCL_GRAPH_FILE={XML}\nNCCL_IB_DISABLE=1\n",
         XML: GRAPH,
     }
