@@ -106,6 +106,8 @@ FRAMEWORKS = [
     Sample("paddle-library", "RuntimeError: (PreconditionNotMet) The third-party dynamic library (libcublas.so) that Paddle depends on is not configured correctly. (error code is libcublas.so: cannot open shared object file: No such file or directory)"),
     Sample("opencl-no-platform", trace("pyopencl._cl.LogicError: clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR", "pyopencl/__init__.py")),
     Sample("libpython", trace("ImportError: libpython3.12.so.1.0: cannot open shared object file: No such file or directory", "tensorrt_llm/_torch/autotuner.py")),
+    Sample("execstack", trace("ImportError: libctranslate2-bc15bf3f.so.4.5.0: cannot enable executable stack as shared object requires: Invalid argument", "ctranslate2/__init__.py")),
+    Sample("execstack", "createInferBuilder: Error Code 6: API Usage Error (Unable to load library: libnvinfer_builder_resource.so.10.7.0: libnvinfer_builder_resource.so.10.7.0: cannot enable executable stack as shared object requires: Invalid argument)"),
     Sample("libmpi", trace("ImportError: libmpi.so.12: cannot open shared object file: No such file or directory", "tensorrt_llm/logger.py")),
     Sample("bindings-driver", trace("cuda.bindings._internal.utils.NotSupportedError: CUDA driver version 13000 is not supported", "numba_cuda/numba/cuda/dispatcher.py")),
     Sample("nvjitlink-old", trace("RuntimeError: Linker error log: ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink library", "numba_cuda/x.py")),
