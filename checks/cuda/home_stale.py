@@ -41,6 +41,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=(
         "https://docs.pytorch.org/docs/stable/cpp_extension.html",
         "https://github.com/jwyang/faster-rcnn.pytorch/issues/631",
+        "https://github.com/numba/numba/issues/9216",
     ),
     targets=nvidia_hardware,
     affects=("extensions",),
@@ -57,7 +58,10 @@ def home_stale(facts: Facts) -> Problem | None:
     other = _other(facts)
     if other is None and not gone:
         return None
-    what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
+    if gone and ":" in home.path and home.path[1:2] != ":":  # a drive of Windows has it there
+        what = "is a list of paths, but has to be one directory"
+    else:
+        what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
     message = f"{home.found_by} is {home.path}, which {what}"
     message += f"; the toolkit{other[1]} is in {other[0]}." if other else "."
     return Problem(message, severity=None if other else Severity.ADVICE)

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
-from gpudoctor.fixes.variables import assign, unset
+from gpudoctor.facts import Facts, NcclSetting
+from gpudoctor.fixes.nccl import withdraw
+from gpudoctor.fixes.variables import assign
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.nccl import setting, where
 from gpudoctor.targets import gpus_of, machine
 
 SOCKET, HCA = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA"
@@ -33,14 +35,15 @@ def chosen(value: str, there: Sequence[str]) -> list[str]:
     ]
 
 
-def _named(facts: Facts) -> dict[str, str]:
-    env = facts.host.environment
-    return {name: value for name in (SOCKET, *EXACT, HCA) if (value := env.get(name, "").strip())}
+def _named(facts: Facts) -> dict[str, NcclSetting]:
+    """The variables that name something; those of Gloo and RPC only as the environment has them."""
+    found = {name: setting(facts, name) for name in (SOCKET, *EXACT, HCA)}
+    return {name: one for name, one in found.items() if one and one.value.strip()}
 
 
 def _wrong(facts: Facts) -> dict[str, tuple[str, str]]:
     """Each variable that names nothing that is here, with what it names and what that leads to."""
-    named, wrong = _named(facts), dict[str, tuple[str, str]]()
+    named, wrong = {name: one.value.strip() for name, one in _named(facts).items()}, dict[str, tuple[str, str]]()
     there = known(facts.host.interfaces) if named.keys() - {HCA} else ()
     if SOCKET in named and not chosen(named[SOCKET], there):
         wrong[SOCKET] = named[SOCKET], "NCCL stops with 'no socket interface found'"
@@ -58,11 +61,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     wrong = _wrong(facts)
     outside = [name for name in known_or(facts.host.interfaces, ()) if not name.startswith(_LOCAL)]
     sockets = [name for name in wrong if name != HCA]
-    free = unset(facts, *wrong, why="NCCL and Gloo then choose an interface themselves.")
+    named = _named(facts)
+    why = "NCCL and Gloo then choose an interface themselves."
+    free = withdraw(facts, *(named[name] for name in wrong), why=why)
     if len(outside) != 1 or not sockets:
-        return (free,)
+        return free
     message = f"Name the interface of this machine: {outside[0]}."
-    return free, *(assign(name, outside[0], message) for name in sockets[:1])
+    return *free, *(assign(name, outside[0], message) for name in sockets[:1])
 
 
 @check(
@@ -76,9 +81,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname",
         "https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use",
         "https://github.com/NVIDIA/nccl/issues/1837",
+        "https://github.com/NVIDIA/nccl/issues/286",
     ),
     targets=machine,
-    only_with=("gpus", f"host.environment={','.join((SOCKET, *EXACT, HCA))}"),
+    only_with=("gpus", f"host.environment={','.join((SOCKET, *EXACT, HCA))} host.nccl_settings"),
     affects=("several-gpus",),
     validated_on=("simulated 2026-11",),
 )
@@ -89,14 +95,14 @@ def interface_missing(facts: Facts) -> Problem | None:
     wrong = _wrong(facts)
     if not wrong:
         return None
-    values = facts.host.environment
+    named = _named(facts)
     name, (bad, leads_to) = next(iter(wrong.items()))
     rdma = name == HCA
     kind, there = ("RDMA device", facts.host.rdma_devices) if rdma else ("network interface", facts.host.interfaces)
     names = sorted(known(there), key=lambda one: one.startswith(_LOCAL))
     listed = ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
     here = f" ({listed})" if listed else ""
-    message = f"{name} names {bad}, which matches no {kind} of this machine{here}: {leads_to}."
+    message = f"{name}{where(named[name])} names {bad}, which matches no {kind} of this machine{here}: {leads_to}."
     fatal = SOCKET in wrong and len(gpus_of(facts)) > 1
-    evidence = tuple(f"{each}={values[each]}" for each in wrong)
+    evidence = tuple(f"{each}={named[each].value}{where(named[each])}" for each in wrong)
     return Problem(message, evidence, severity=Severity.ERROR if fatal else None)

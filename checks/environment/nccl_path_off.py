@@ -2,17 +2,19 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
-from gpudoctor.facts import Facts
-from gpudoctor.fixes.variables import unset
+from gpudoctor.facts import Facts, NcclSetting
+from gpudoctor.fixes.nccl import withdraw
 from gpudoctor.queries.driver import several_gpus
+from gpudoctor.queries.nccl import setting, where
 from gpudoctor.targets import gpus_of
 
 P2P, SHM = "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"
 
 
-def _on(facts: Facts, name: str) -> bool:
-    """NCCL reads these as numbers: anything but 0 disables the path."""
-    return bool(number_of(facts.host.environment.get(name, "").strip()))
+def _on(facts: Facts, name: str) -> NcclSetting | None:
+    """What disables a path. NCCL reads these as numbers: anything but 0 disables it."""
+    one = setting(facts, name)
+    return one if one and number_of(one.value.strip()) else None
 
 
 def _linked(facts: Facts) -> int:
@@ -21,9 +23,9 @@ def _linked(facts: Facts) -> int:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    names = [name for name in (P2P, SHM) if _on(facts, name)]
+    found = [one for name in (P2P, SHM) if (one := _on(facts, name))]
     why = "If it was set because NCCL hangs: disable ACS and IOMMU translation instead."
-    return (unset(facts, *names, why=why if P2P in names else ""),)
+    return withdraw(facts, *found, why=why if _on(facts, P2P) else "")
 
 
 @check(
@@ -41,10 +43,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def nccl_path_off(facts: Facts) -> Problem | None:
     """P2P is disabled although GPUs have active NVLinks; or both P2P and shared memory are disabled."""
     p2p, shm = _on(facts, P2P), _on(facts, SHM)
-    lines = tuple(f"{n}={facts.host.environment[n]}" for n in (P2P, SHM) if n in facts.host.environment)
+    lines = tuple(f"{one.name}={one.value}{where(one)}" for name in (P2P, SHM) if (one := setting(facts, name)))
     if p2p and shm:
         return Problem(f"{P2P} and {SHM} are set: NCCL sends all data between the GPUs through network sockets.", lines)
     linked = _linked(facts)
     if not p2p or linked < 2:
         return None
-    return Problem(f"{P2P} is set: NCCL does not use NVLink between the {linked} GPUs.", lines)
+    return Problem(f"{P2P} is set{where(p2p)}: NCCL does not use NVLink between the {linked} GPUs.", lines)

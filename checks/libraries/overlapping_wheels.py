@@ -1,12 +1,14 @@
 """Two NVIDIA wheels that contain the same files."""
 
+from typing import Literal
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import FileOverlap, Python
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.fixes.verify_commands import framework_proof
-from gpudoctor.queries.packages import of_jax_alone, packages_of, wanted_by
+from gpudoctor.queries.packages import jax_plugins, numbers, of_jax_alone, packages_of, wanted_by
 from gpudoctor.queries.packages import overlapping_wheels as wheels_of
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import NAMES, OnPython, pythons
 
 
 def _wanted(python: Python, overlap: FileOverlap) -> tuple[str, str]:
@@ -14,8 +16,45 @@ def _wanted(python: Python, overlap: FileOverlap) -> tuple[str, str]:
     return wanted_by(python, overlap.packages) or ("", sorted(overlap.packages)[-1])
 
 
+def _one_cuda(on: OnPython, overlaps: list[FileOverlap]) -> tuple[Fix, ...]:
+    """Replace JAX's plugin by that for the CUDA of the other framework, which pins the wheels of its own."""
+    plugins = [p.name for p in jax_plugins(on.python)]
+    majors = {name.split("-")[1] for name in plugins}
+    other = next((f for f in on.python.frameworks if f.name != "jax" and isinstance(f.cuda, str)), None)
+    cuda = f"cuda{other.cuda.partition('.')[0]}" if other and isinstance(other.cuda, str) else ""
+    number = next((p.version for p in packages_of(on.python) if p.name == "jax"), None)
+    if other is None or cuda not in ("cuda12", "cuda13") or len(majors) != 1 or cuda in majors or number is None:
+        return ()
+    kept = [found for overlap in overlaps if (found := wanted_by(on.python, overlap.packages, plugins))]
+    if len(kept) < len(overlaps):
+        return ()
+    # Both modules are for those few in which two frameworks are of different CUDA majors.
+    from gpudoctor.fixes.environment import own_environment
+    from gpudoctor.fixes.frameworks import jax_with_plugin
+    from gpudoctor.knowledge.jax import lowest_cudnn, plugin
+
+    specs = dict.fromkeys(spec for _, spec in kept)
+    names = dict.fromkeys(name for overlap in overlaps for name in overlap.packages)
+    again = (uninstall(on.python, *plugins, *names), install(on.python, *specs))
+    which: Literal["cuda12", "cuda13"] = "cuda12" if cuda == "cuda12" else "cuda13"
+    cudnn = next((spec.partition("==")[2] for spec in specs if spec.startswith("nvidia-cudnn")), "")
+    fits = numbers(number) >= numbers(plugin(which).since)
+    if not fits or (cudnn and numbers(cudnn) < numbers(lowest_cudnn(which, number) or "0")):
+        message = f"Move JAX into an environment of its own: it and {NAMES[other.name]} need different libraries."
+        spec = f"jax[{majors.pop()}]=={number}"
+        return (Fix(message, (*again, *own_environment(on.python, spec)), "reinstall-package"),)
+    message = (
+        f"Replace JAX's plugin with the one for CUDA {cuda[4:]}, for which {NAMES[other.name]} is built: both then "
+        "share the same libraries."
+    )
+    jax = jax_with_plugin(on.facts, on.python, number, message, extra=cuda)
+    return (Fix(jax.message, (*again, *jax.tasks), "reinstall-package", verify=jax.verify),)
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     overlaps = wheels_of(on.python)
+    if fixes := _one_cuda(on, overlaps):
+        return fixes
     wanted = [_wanted(on.python, overlap) for overlap in overlaps]
     names = [name for overlap in overlaps for name in overlap.packages]
     specs = [spec for _, spec in wanted]

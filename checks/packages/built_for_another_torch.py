@@ -3,12 +3,13 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
 from gpudoctor.knowledge.wanted import is_extension
-from gpudoctor.maybe import known, phrase, present
+from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import and_more, is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import Tasks
 
 _OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
 
@@ -79,7 +80,34 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
     )
     newer = Fix(other, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof)
     known_good = nvidia_gpus(on.facts) and has_wheel_here(on.facts, on.python, wanted)
+    if found := _own_page(on, name):
+        page, minor, build = found
+        first, index = f"{minor}.0", f"https://download.pytorch.org/whl/{build}"
+        there = release(text_of(torch.version)) if (torch := one_of(on.python, "torch")) else ""
+        message = f"Install the {name} for PyTorch {first} from its own page of wheels"
+        tasks: Tasks = (install(on.python, name, upgrade=True, options=("--find-links", page)),)
+        if there != first:  # of a later patch release it is not known whether the wheel has a library
+            message, tasks = (
+                f"{message}, and that PyTorch",
+                (install(on.python, f"torch=={first}", index=index), *tasks),
+            )
+        own = Fix(f"{message}.{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+        return (own, older) if known_good else (own,)
     return (older, newer) if known_good else (newer,)
+
+
+def _own_page(on: OnPython, name: str) -> tuple[str, str, str] | None:
+    """The page with a package's wheels for the installed PyTorch, and that PyTorch's release and build, if known."""
+    from gpudoctor.knowledge.python_rules import python_rules
+
+    torch, row = one_of(on.python, "torch"), python_rules().page_of.get(name)
+    if row is None or torch is None:
+        return None
+    address, last, builds = row
+    minor, build = ".".join(text_of(torch.version).split(".")[:2]), f"cu{text_of(torch.cuda).replace('.', '')}"
+    if build not in builds or numbers(minor) > numbers(last):
+        return None
+    return address.format(torch=minor, build=build), minor, build
 
 
 @check(

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.absent_library import NOT_SHARED, of_interpreter
 from gpudoctor.fixes.loading import bring, let_find
 from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
 from gpudoctor.knowledge.system_libraries import capability_of
@@ -129,7 +130,7 @@ def library_missing(on: OnPython) -> Problem | None:
         where = ", ".join(dict.fromkeys(path.rpartition("/")[0] for path in first.copies))
         message = f"{failing} {verb} {names}, which the loader does not find: it is only in {where}.{more}"
     severity = Severity.ERROR if first.fails else Severity.WARNING  # else only a part of the package may need it
-    cause = _OUT_OF_REACH if first.copies else None
+    cause = _OUT_OF_REACH if first.copies else NOT_SHARED if any(map(of_interpreter, first.missing)) else None
     seen, lacked = tuple(s for one in found for s in one.seen)[:6], tuple(name for one in found for name in one.missing)
     breaks = tuple(one.package for one in found)
     return Problem(message, seen, severity=severity, cause=cause, breaks=breaks, words=lacked)

@@ -1,5 +1,7 @@
 """A package without the part of it that its framework needs."""
 
+import re
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
@@ -7,9 +9,11 @@ from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Part, release_families
 from gpudoctor.maybe import known
 from gpudoctor.parsers.metadata import normalise
+from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.libraries import cuda_major
 from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.targets import NAMES, OnPython, pythons
+from gpudoctor.tasks import cmd
 
 
 def _lacking(on: OnPython) -> tuple[Part, Package] | None:
@@ -19,7 +23,9 @@ def _lacking(on: OnPython) -> tuple[Part, Package] | None:
         owner = package(on.python, part.of)
         wanted = owner and numbers(owner.version) >= numbers(part.since) and part.framework in ("", *there)
         off = part.unless and on.facts.host.environment.get(part.unless) == "0"
-        if owner and wanted and not off and there.isdisjoint(part.one_of) and _lists(owner, part):
+        if not (owner and wanted) or off or not there.isdisjoint(part.one_of) or not _lists(owner, part):
+            continue
+        if not part.gpu or (nvidia_gpus(on.facts) and _extra(on, owner, part)):
             return part, owner
     return None
 
@@ -30,18 +36,29 @@ def _lists(owner: Package, part: Part) -> bool:
     return any(line.startswith(part.one_of[0]) for line in lines)
 
 
+def _extra(on: OnPython, owner: Package, part: Part) -> str:
+    """The extra for the CUDA that is here, or the newest older one that is listed; "" without any."""
+    most = cuda_major(on.facts, on.python)
+    if not part.gpu:
+        return part.extra.format(major=most)
+    listed = {int(found) for line in owner.requires for found in re.findall(r"extra == ['\"]cuda(\d+)", line)}
+    fitting = [number for number in listed if number <= most]
+    return part.extra.format(major=max(fitting)) if fitting else ""
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _lacking(on)
     if found is None:
         return ()
     part, owner = found
-    extra = part.extra.format(major=cuda_major(on.facts, on.python))
+    extra = _extra(on, owner, part)
     note = f"; {part.note}" if part.note else ""
     message = f"Install {part.of} {release(owner.version)} with its extra {extra}{note}.{lasting(on.facts)}"
     command = install(on.python, f"{part.of}[{extra}]=={release(owner.version)}", options=part.options)
     module = part.of.replace("-", "_")
     code = f"import {part.framework}, {module}.{extra}" if part.framework else f"import {module}"
-    return (Fix(message, (command,), "reinstall-package", verify=verify(on.python, code)),)
+    proof = cmd(on.python.path, "-m", part.proof) if part.proof else verify(on.python, code)
+    return (Fix(message, (command,), "reinstall-package", verify=proof),)
 
 
 @check(
@@ -54,6 +71,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/TransformerEngine/issues/1981",
         "https://github.com/NVIDIA/TransformerEngine/issues/2505",
         "https://github.com/NVIDIA/numba-cuda/issues/294",
+        "https://github.com/openmm/openmm/issues/4706",
     ),
     targets=pythons,
     only_with=(f"pythons.packages.name={names(row.of for row in release_families().part)}",),
@@ -70,4 +88,5 @@ def part_missing(on: OnPython) -> Problem | None:
     part, owner = found
     name = NAMES.get(part.framework, part.framework)
     role = f", its part for {name}, which is not installed" if name else ""
-    return Problem(f"{owner.name} {owner.version} is installed without {part.one_of[0]}{role}: {part.effect}.")
+    message = f"{owner.name} {owner.version} is installed without {part.one_of[0]}{role}: {part.effect}."
+    return Problem(message, severity=Severity.ADVICE if part.gpu else None)

@@ -98,6 +98,15 @@ class IgnoredPreload(msgspec.Struct, frozen=True, kw_only=True):
     reason: str  # "Is a directory", "No such file or directory", "not an ELF file"
 
 
+class NcclSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file of NCCL's own sets as a variable would; of NCCL_GRAPH_FILE also what the environment sets."""
+
+    name: str  # "NCCL_GRAPH_FILE"
+    value: str
+    file: str | None  # /etc/nccl.conf, ~/.nccl.conf; None: the environment
+    gpus: Maybe[Small | None] = None  # between how many GPUs the channels of that graph are; None: it is no graph
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine as the operating system shows it."""
 
@@ -124,6 +133,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     user: User = User()
     selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked
+    nccl_settings: tuple[NcclSetting, ...] = ()
     working_directory_shadows: tuple[str, ...] = ()  # torch.py, numpy/ ... in the working directory
     uptime: Maybe[Duration] = NOT  # seconds since the machine started
     mains: Maybe[bool | None] = NOT  # the charger supplies power; None: the kernel shows no power supply

@@ -68,7 +68,28 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
     )
     built = Fix(f"{message}{lasting(on.facts)}", (_build(on, name, version),), "reinstall-package", verify=verify)
-    return (built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+    ready = _without_nvcc(on, name, version, torch, verify)
+    return (*ready, built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+
+
+def _without_nvcc(
+    on: OnPython, name: str, version: str, torch: Framework | None, verify: Task | None
+) -> tuple[Fix, ...]:
+    """Let a package's setup take the ready-made wheel for this PyTorch, where there is no nvcc to build it with."""
+    variable = cuda_extensions().without_nvcc.get(name)
+    if (
+        variable is None
+        or torch is None
+        or on.facts.toolkits.home.nvcc is not None
+        or is_own_build(text_of(torch.version))
+    ):
+        return ()
+    message = (
+        f"Take the wheel of {name}'s releases page for this PyTorch, CUDA and Python, for which its setup looks first: "
+        f"with the variable it asks for no nvcc. Where the page has none, the import still fails.{lasting(on.facts)}"
+    )
+    command = _build(on, name, version, (variable, "TRUE"))
+    return (Fix(message, (command,), "reinstall-package", verify=verify),)
 
 
 def for_capability(on: OnPython, code: PackageCode, capability: str) -> tuple[Fix, ...]:

@@ -6,6 +6,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.digits import numbers_in
 from gpudoctor.facts import CondaPackage, Facts, PackageImport
 from gpudoctor.fixes import intel, jetson, system, toolkit
+from gpudoctor.fixes.absent_library import cudnn_wheel, required_wheels, shared_interpreter
 from gpudoctor.fixes.cuda_builds import for_one_cuda
 from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
@@ -245,12 +246,13 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     one = import_of(on.python, package)
     proof = import_proof(on, one) if one else None
     outside = of_driver(on.facts, missing) or of_system(on.facts, missing, proof)
-    if outside := outside or of_cuda_repository(on.facts, missing, proof):
+    outside = outside or of_cuda_repository(on.facts, missing, proof) or shared_interpreter(on, missing, proof)
+    if outside := outside or required_wheels(on, package, missing, proof):
         return outside
     releases = sorted({r for name in missing if (r := sonames.ffmpeg_of(name))}, key=int)
     if releases:
         return _ffmpeg(on, package, version, releases, proof)
-    wheels = [w for name in missing if (w := sonames.wheel_of(name))]
+    wheels = [w for name in missing if (w := sonames.wheel_of(name) or cudnn_wheel(on, name))]
     fixes = [_wheels(on, wheels, proof)] if wheels else []
     cuda = next((f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)), None)
     wanted = {major for name in missing for major in sonames.majors_of(name)}

@@ -66,6 +66,7 @@ class CudaExtensions(KnowledgeTable, frozen=True):
     row: tuple[CudaExtension, ...]
     source_of: tuple[Source, ...]
     module_of: tuple[ModuleOf, ...]
+    without_nvcc: dict[str, str]
 
 
 @cache

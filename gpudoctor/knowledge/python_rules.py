@@ -215,6 +215,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
     wheel_page: tuple[WheelPage, ...]
+    page_of: dict[str, tuple[str, str, tuple[str, ...]]]
     rocm_index: dict[str, tuple[str, str, str, str]]
     cuda_index: dict[str, CudaIndex]
     of_torch: dict[str, dict[str, str]]

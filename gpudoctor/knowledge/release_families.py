@@ -32,7 +32,7 @@ class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part that a package lists under an extra and does not work without."""
+    """A part that a package lists under an extra and does not work without; gpu: does not use an NVIDIA GPU without."""
 
     of: str
     one_of: tuple[str, ...]
@@ -43,6 +43,34 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
     since: str = "0"
     unless: str = ""
+    gpu: bool = False
+    proof: str = ""
+
+
+class NewerDriver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package that do not work with drivers of a CUDA release and newer ones.
+
+    Attributes:
+        package: its name.
+        since: the first such release.
+        before: the first that works again.
+        cuda: of the drivers, the oldest.
+        effect: what fails, as a sentence about the package goes on.
+        replaced_by: packages that take the place of what fails, where they are installed.
+        off: the variables with which it works, and their values.
+        asked_by: packages that use what fails; none: programs do so directly.
+        spared_by: packages that require it for the CPU alone.
+    """
+
+    package: str
+    since: str
+    before: str
+    cuda: str
+    effect: str
+    replaced_by: tuple[str, ...] = ()
+    off: dict[str, str] = {}
+    asked_by: tuple[str, ...] = ()
+    spared_by: tuple[str, ...] = ()
 
 
 class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -123,6 +151,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     family: tuple[ReleaseFamily, ...]
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
+    newer_driver: tuple[NewerDriver, ...]
     removed: tuple[Removed, ...]
     added: dict[str, dict[str, str]]
     device_wheels: DeviceWheels

@@ -94,6 +94,9 @@ def test_home_stale() -> None:
     assert one(home_stale, facts) == ("problem", expected)
     assert "export CUDA_HOME=/usr/local/cuda-12.4" in commands(home_stale, facts)
     assert "does not exist" in one(home_stale, stale(exists=False, nvcc=None))[1]
+    listed = msgspec.structs.replace(stale(exists=False).toolkits.home, path=":/usr/local/cuda-12.4", nvcc=None)
+    facts = machine(toolkits=msgspec.structs.replace(toolkit("12.4"), home=listed))
+    assert "is a list of paths, but has to be one directory; the toolkit 12.4" in one(home_stale, facts)[1]
     assert one(home_stale, machine(toolkits=toolkit("12.4"))) == ("pass", "")
     assert one(home_stale, stale(exists=Unknown("closed"), nvcc=None)) == ("unknown", "closed")
 

@@ -11,10 +11,10 @@ from gpudoctor.checks.environment.arch_list_without_gpu import arch_list_without
 from gpudoctor.checks.environment.code_overridden import code_overridden
 from gpudoctor.checks.environment.debugging_left_on import debugging_left_on
 from gpudoctor.checks.environment.jax_platforms import jax_platforms
-from gpudoctor.checks.environment.nccl_path_off import nccl_path_off
+from gpudoctor.checks.environment.nccl_path_off import P2P, nccl_path_off
 from gpudoctor.checks.environment.xla_flags_unknown import xla_flags_unknown
 from gpudoctor.checks.visibility.cuda_misspelt import cuda_misspelt
-from gpudoctor.facts import Facts, Package
+from gpudoctor.facts import Facts, NcclSetting, Package
 from gpudoctor.maybe import Unknown
 from gpudoctor.tasks.as_typed import one_line
 from tests.builders import ask, change, framework, live, nvidia_host, plain_host, with_framework
@@ -232,6 +232,13 @@ LINKED = change(change(nvidia_host(2), "gpus.0.nvlinks", (True,) * 4), "gpus.1.n
 )
 def test_nccl_path_off(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(nccl_path_off, facts) == [verdict]
+
+
+def test_nccl_path_off_by_a_file_of_nccl() -> None:
+    facts = change(LINKED, "host.nccl_settings", (NcclSetting(name=P2P, value="1", file="/home/u/.nccl.conf"),))
+    ((_, message),) = ask(nccl_path_off, facts)
+    assert message.startswith("NCCL_P2P_DISABLE is set (in /home/u/.nccl.conf): NCCL does not use NVLink")
+    assert ask(nccl_path_off, env(facts, NCCL_P2P_DISABLE="0")) == [("pass", "")]  # the environment is read first
 
 
 @pytest.mark.parametrize(

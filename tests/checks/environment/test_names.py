@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.environment.interface_missing import chosen, interface_missing
 from gpudoctor.checks.environment.path_missing import path_missing
-from gpudoctor.facts import Facts, NamedPath
+from gpudoctor.facts import Facts, NamedPath, NcclSetting
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
 from tests.checks.environments import commands
@@ -95,6 +95,22 @@ def test_the_only_interface_is_proposed() -> None:
     assert "unset NCCL_SOCKET_IFNAME" in text
     assert "export NCCL_SOCKET_IFNAME=eth0" in text
     assert "export" not in commands(interface_missing, network(NCCL_SOCKET_IFNAME="bond0"))
+
+
+def test_nccl_reads_its_own_file_where_the_environment_says_nothing() -> None:
+    settings = (NcclSetting(name="NCCL_SOCKET_IFNAME", value="bond0", file="/etc/nccl.conf"),)
+    facts = change(network(), "host.nccl_settings", settings)
+    (verdict,) = run(interface_missing, facts)
+    assert verdict.message.startswith("NCCL_SOCKET_IFNAME (in /etc/nccl.conf) names bond0, which matches no network")
+    assert verdict.severity is Severity.ERROR
+    typed = commands(interface_missing, facts)
+    assert "sudo sed -i -e s/^NCCL_SOCKET_IFNAME=/#&/ /etc/nccl.conf" in typed.replace("'", "")
+    assert "unset" not in typed
+    facts = change(network(GLOO_SOCKET_IFNAME="eth0"), "host.nccl_settings", settings)
+    assert "unset GLOO_SOCKET_IFNAME" in commands(interface_missing, facts)
+    assert "/etc/nccl.conf" in commands(interface_missing, facts)
+    facts = change(network(NCCL_SOCKET_IFNAME="ens"), "host.nccl_settings", settings)
+    assert ask(interface_missing, facts) == [("pass", "")]
 
 
 def named(variable: str, path: str, exists: Any) -> Facts:

@@ -120,6 +120,29 @@ def test_overlapping_wheels() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cudnn", "typed"),
+    [
+        ("9.10.2.21", ("'jax[cuda12]==0.8.1'", "uninstall -y jax-cuda13-plugin jax-cuda13-pjrt nvidia-cudnn-cu12")),
+        ("9.5.1.17", ("jax[cuda13]==0.8.1", "-m venv")),  # too old for JAX
+    ],
+)
+def test_two_frameworks_of_different_majors_share_one(cudnn: str, typed: tuple[str, str]) -> None:
+    both = FileOverlap(packages=("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"), files=("nvidia/cudnn/lib/libcudnn.so.9",))
+    packages = (
+        package("torch", "2.8.0", requires=(f"nvidia-cudnn-cu12=={cudnn}",)),
+        package("jax", "0.8.1"),
+        package("jax-cuda13-plugin", "0.8.1", requires=("nvidia-cudnn-cu13>=9.12; extra == 'with-cuda'",)),
+        package("jax-cuda13-pjrt", "0.8.1"),
+        package("nvidia-cudnn-cu12", cudnn),
+        package("nvidia-cudnn-cu13", "9.15.1.9"),
+    )
+    facts = environment(torch("2.8.0", cuda="12.8"), overlaps=(both,))
+    said = commands(overlapping_wheels, change(facts, "pythons.0.packages", packages))
+    assert all(text in said for text in typed)
+    assert f"install nvidia-cudnn-cu12=={cudnn}" in said
+
+
+@pytest.mark.parametrize(
     ("others", "expected"),
     [
         ((), "nvidia-cudnn-cu13"),

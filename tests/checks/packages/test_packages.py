@@ -315,7 +315,7 @@ def test_a_build_needs_nvcc(nvcc: object, message: str) -> None:
 def test_an_extension_is_loaded_to_verify(file: str, code: str) -> None:
     lacks = Extension(package="flash-attn", version="2.5", path=file, missing=("libcudart.so.11.0",))
     facts = environment(torch(), extensions=(lacks,))
-    assert verifies(extension_abi, facts) == [f"{facts.pythons[0].path} -c '{code}'"]
+    assert set(verifies(extension_abi, facts)) == {f"{facts.pythons[0].path} -c '{code}'"}
 
 
 def test_built_for_another_torch() -> None:

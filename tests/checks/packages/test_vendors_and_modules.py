@@ -15,8 +15,8 @@ from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.root_causes import findings
-from tests.builders import change, framework
-from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
+from tests.builders import change, framework, plain_host
+from tests.checks.environments import SITE, commands, environment, one, package, severity, torch, verifies
 
 LOADER = "cannot open shared object file: No such file or directory"
 PIP = "/opt/env/bin/python -m pip"
@@ -223,6 +223,34 @@ def test_numba_cuda_needs_its_bindings() -> None:
     assert one(part_missing, change(facts, "host.environment", {"NUMBA_CUDA_USE_NVIDIA_BINDING": "0"}))[0] == "pass"
     whole = environment(torch("2.8.0", cuda="12.8"), packages=(NUMBA, package("cuda-bindings", "12.9.0")))
     assert one(part_missing, whole) == ("pass", "")
+
+
+OPENMM = package(
+    "openmm", "8.3.1", requires=("numpy", "OpenMM-CUDA-12==8.3.1; platform_system != 'Darwin' and extra == 'cuda12'")
+)
+
+
+def test_openmm_without_cuda_is_advice_next_to_a_gpu() -> None:
+    facts = environment(packages=(OPENMM,))
+    assert "openmm 8.3.1 is installed without openmm-cuda-12: it has no CUDA platform" in one(part_missing, facts)[1]
+    assert severity(part_missing, facts) == "advice"
+    typed = commands(part_missing, facts)
+    assert f"{PIP} install 'openmm[cuda12]==8.3.1'" in typed
+    assert verifies(part_missing, facts) == ["/opt/env/bin/python -m openmm.testInstallation"]
+    assert "openmm[cuda12]" in commands(part_missing, change(facts, "nvidia.cuda.version", "13.0"))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        environment(packages=(OPENMM, package("openmm-cuda-12", "8.3.1"))),
+        environment(packages=(OPENMM,), facts=plain_host()),
+        environment(packages=(package("openmm", "8.3.1"),)),  # conda's has every platform
+        change(environment(packages=(OPENMM,)), "nvidia.cuda.version", "11.8"),  # it has no extra for CUDA 11
+    ],
+)
+def test_openmm_with_its_platform_or_without_a_gpu(facts: Facts) -> None:
+    assert one(part_missing, facts) == ("pass", "")
 
 
 def test_vllm_needs_amdsmi_on_rocm_alone() -> None:

@@ -1,0 +1,106 @@
+"""What brings a library that a package lacks: the interpreter, a wheel, a package of the system, a page of builds."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.check_engine import run
+from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
+from gpudoctor.checks.packages.extension_abi import extension_abi
+from gpudoctor.checks.packages.library_missing import library_missing
+from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.maybe import Unknown
+from tests.builders import change
+from tests.checks.environments import commands, environment, one, package, torch
+
+LOADER = "cannot open shared object file: No such file or directory"
+PIP = "/opt/env/bin/python -m pip"
+
+
+def lacking(soname: str, name: str = "tensorrt-llm", **python: Any) -> Facts:
+    error = f"ImportError: {soname}: {LOADER}"
+    imported = PackageImport(package=name, version="0.20.0", module=name.replace("-", "_"), error=error)
+    facts = environment(torch("2.7.1"), packages=(package(name, "0.20.0"),))
+    for field, value in {"imports": (imported,), "version": "3.10.12", **python}.items():
+        facts = change(facts, f"pythons.0.{field}", value)
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("base", "typed"),
+    [
+        ("/usr", "apt-get install libpython3.10"),
+        ("/home/u/miniforge3/envs/llm", "export LD_LIBRARY_PATH=/home/u/miniforge3/envs/llm/lib"),
+        ("/root/.local/share/uv/python/cpython-3.10.12", "export LD_LIBRARY_PATH=/root/.local/share/uv/python/"),
+        ("/root/.pyenv/versions/3.10.12", "PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install --force 3.10.12"),
+    ],
+)
+def test_the_interpreters_own_library(base: str, typed: str) -> None:
+    facts = lacking("libpython3.10.so.1.0", base_prefix=base)
+    expected = "tensorrt-llm 0.20.0 fails to import: it needs libpython3.10.so.1.0, which is not found."
+    assert one(library_missing, facts) == ("problem", expected)
+    assert typed in commands(library_missing, facts)
+    assert "pip install" not in commands(library_missing, facts)
+    problem = run(library_missing, facts)[0].problem
+    assert problem is not None
+    assert "the interpreter's shared library" in str(problem.cause)
+
+
+def test_another_pythons_library_is_not_this_interpreters() -> None:
+    facts = lacking("libpython3.12.so.1.0", base_prefix="/usr")
+    assert "libpython3.12" not in commands(library_missing, facts).replace("provides libpython3.12.so.1.0", "")
+    assert f"{PIP} install --upgrade tensorrt-llm" in commands(library_missing, facts)
+
+
+@pytest.mark.parametrize(("soname", "name"), [("libmpi.so.40", "libopenmpi-dev"), ("libmpi.so.12", "libmpich12")])
+def test_mpi_is_the_systems(soname: str, name: str) -> None:
+    assert f"apt-get install {name}" in commands(library_missing, lacking(soname))
+
+
+def test_a_wheel_that_it_requires_is_installed_and_nothing_upgraded() -> None:
+    unmet = UnmetRequirement(package="paddlepaddle-gpu", version="3.2.0", requires="nvidia-cudnn-cu12==9.5.1.17")
+    typed = commands(library_missing, lacking("libcudnn.so.9", "paddlepaddle-gpu", unmet=(unmet,)))
+    assert f"{PIP} install nvidia-cudnn-cu12==9.5.1.17" in typed
+    assert "which paddlepaddle-gpu requires and which is not installed" in typed
+    assert "--upgrade" not in typed
+
+
+@pytest.mark.parametrize(
+    ("requires", "found"),
+    [("nvidia-cublas-cu12==12.6.4.1", None), ("nvidia-cudnn-cu12==9.5.1.17", "9.1.0.70")],
+)
+def test_what_is_there_or_brings_another_library_is_not_named(requires: str, found: str | None) -> None:
+    unmet = UnmetRequirement(package="paddlepaddle-gpu", version="3.2.0", requires=requires, found=found)
+    typed = commands(library_missing, lacking("libcudnn.so.9", "paddlepaddle-gpu", unmet=(unmet,)))
+    assert requires not in typed
+    assert "nvidia-cudnn-cu12==9.*" in typed
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "typed"),
+    [
+        (
+            "2.4.0+cu124",
+            "12.4",
+            "install --upgrade --find-links https://data.dgl.ai/wheels/torch-2.4/cu124/repo.html dgl",
+        ),
+        ("2.3.1+cu121", "12.1", "https://download.pytorch.org/whl/cu121 torch==2.3.0"),
+        ("2.5.1+cu121", "12.1", "install torch==2.2.1"),  # no page
+    ],
+)
+def test_dgl_has_wheels_of_its_own(version: str, cuda: str, typed: str) -> None:
+    pypi = package("dgl", "2.1.0", libraries=("libdgl.so", "libgraphbolt_pytorch_2.2.1.so"))
+    facts = environment(torch(version, cuda=cuda), packages=(pypi,), version="3.11.7")
+    lines = commands(built_for_another_torch, facts).splitlines()
+    assert typed in "\n".join(lines[:3])
+    assert ("data.dgl.ai" in "\n".join(lines)) is (version < "2.5")
+
+
+@pytest.mark.parametrize(("nvcc", "first"), [(None, True), ("12.6", False), (Unknown("closed"), False)])
+def test_a_ready_made_wheel_needs_no_nvcc(nvcc: object, first: bool) -> None:
+    lacks = Extension(package="mamba-ssm", version="2.2.5", path="/x/_C.so", missing=("libcudart.so.11.0",))
+    facts = environment(torch(), packages=(package("mamba-ssm", "2.2.5"),), extensions=(lacks,))
+    typed = commands(extension_abi, change(facts, "toolkits.home.nvcc", nvcc))
+    options = "--force-reinstall --no-deps --no-build-isolation --no-cache-dir --no-binary mamba-ssm mamba-ssm==2.2.5"
+    assert (f"MAMBA_SKIP_CUDA_BUILD=TRUE {PIP} install {options}" in typed) is first
+    assert f"\n{PIP} install {options}" in typed
