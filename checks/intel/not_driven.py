@@ -9,7 +9,7 @@ from gpudoctor.fixes.card_firmware import SILENT, power_cycle
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
-from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.queries import module_refusals
 from gpudoctor.queries.intel import card_name, cards_to_drive, force_probe, xpu_builds
 from gpudoctor.queries.kernel_log import events, texts
@@ -89,7 +89,8 @@ def _runtime_too_old(on: OnCard) -> str | None:
 
 
 def _newer_runtime(on: OnCard, release: str) -> Fix:
-    which = f"To keep {known(on.card.driver)}: install Intel's compute runtime {release} or newer ({fixes.RUNTIMES})"
+    bound = present(known(on.card.driver))
+    which = f"To keep {bound}: install Intel's compute runtime {release} or newer ({fixes.RUNTIMES})"
     note = "Intel reports that it finds the card; one user's was still not found by 26.05, so i915 is the surer way."
     return fixes.newer_runtime(on.facts, which, fixes.proof(on.facts), note=note)
 
