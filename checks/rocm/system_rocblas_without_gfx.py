@@ -3,21 +3,18 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.rocblas import kernels
-from gpudoctor.maybe import known, known_or, phrase, present, text_of
+from gpudoctor.maybe import known, known_or, phrase, text_of
 from gpudoctor.queries.gfx import bare, blas_gpus, covers, effective
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.queries.visibility import visible_amd
 from gpudoctor.targets import OnGpu, gpu_name
-from gpudoctor.tasks import filtered, query
 
 _PATH = "ROCBLAS_TENSILE_LIBPATH"  # where rocBLAS looks instead
 _WHEEL = "rocm-sdk-libraries"  # ROCm's libraries as wheels, which builds of PyTorch require
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    gfx = bare(text_of(on.gpu.gfx))
-    shown = filtered(query("ls", present(on.facts.amd.blas_path)), query("grep", gfx))
-    return kernels(on.facts, gfx, known_or(on.facts.amd.blas, ()), shown)
+    return kernels(on.facts, bare(text_of(on.gpu.gfx)), known_or(on.facts.amd.blas, ()))
 
 
 def _uses(facts: Facts, target: str) -> set[str]:

@@ -21,14 +21,15 @@ def kernels(facts: Facts, gfx: str, there: tuple[str, ...], verify: Task | None 
         facts: the machine.
         gfx: the GPU's own target, for which it has none.
         there: the targets that it has kernels for.
-        verify: the command that verifies the fix.
+        verify: the command that verifies the fix; None: one that looks for the files.
     """
+    verify = verify or query("find", "/opt", "-path", f"*/rocblas/library/TensileLibrary_lazy_{gfx}.dat")
     value = rocm.override_for(gfx)
     sibling = rocm.gfx_of_override(value) if value else None
     fixes: list[Fix] = []
     if value and sibling and covers(there, sibling):
         message = f"Let {gfx} run the kernels of {sibling}, which has the same instruction set."
-        fixes.append(assign(OVERRIDE, value, message, verify))
+        fixes.append(assign(OVERRIDE, value, message, amd.PROOF))
     last, known_in = rocm.last_with_blas(gfx), rocm.releases_for(gfx)
     if last:
         fixes += [_older(facts, gfx, last, verify), *_files(facts, gfx, last)]
@@ -40,7 +41,7 @@ def kernels(facts: Facts, gfx: str, there: tuple[str, ...], verify: Task | None 
     return tuple(fixes)
 
 
-def _replace(facts: Facts, message: str, tasks: Tasks, verify: Task | None) -> Fix:
+def _replace(facts: Facts, message: str, tasks: Tasks, verify: Task) -> Fix:
     outside = in_container(facts)
     return Fix(
         message,
@@ -54,7 +55,7 @@ def _replace(facts: Facts, message: str, tasks: Tasks, verify: Task | None) -> F
     )
 
 
-def _older(facts: Facts, gfx: str, last: str, verify: Task | None) -> Fix:
+def _older(facts: Facts, gfx: str, last: str, verify: Task) -> Fix:
     what = "Use an image with" if in_container(facts) else "Install"
     guide = amd.CONTAINERS if in_container(facts) else rocm.guide(last)
     message = f"{what} ROCm {last}, the last release whose rocBLAS has kernels for {gfx}. {guide}"
@@ -78,7 +79,7 @@ def _files(facts: Facts, gfx: str, last: str) -> tuple[Fix, ...]:
     return (Fix(message, (copy,), "reinstall-package", root=True, impact="persistent", undo=undo, verify=shown),)
 
 
-def _with_target(facts: Facts, gfx: str, first: str, verify: Task | None) -> Fix:
+def _with_target(facts: Facts, gfx: str, first: str, verify: Task) -> Fix:
     here = known_or(facts.amd.rocm, None)
     if in_container(facts):
         return _replace(facts, f"Use an image with ROCm {first} or newer. {amd.CONTAINERS}", (), verify)

@@ -12,6 +12,7 @@ from gpudoctor.facts import Facts, Gpu, LlamaCpp, Package
 from gpudoctor.facts.llama_cpp import GgmlBackend
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.tasks.as_typed import typed
 from tests.builders import ask, card, change, framework, gpu
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
 
@@ -123,6 +124,9 @@ def fixes(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
 def test_a_target_that_rocblas_dropped() -> None:
     older, files = fixes(having(MI50))
     assert older[0].startswith("Install ROCm 6.3, the last release whose rocBLAS has kernels for gfx906. https://")
+    verify = run(system_rocblas_without_gfx, having(MI50))[0].fixes[0].verify
+    assert verify
+    assert "/opt -path '*/rocblas/library/TensileLibrary_lazy_gfx906.dat'" in typed((verify,))[0]
     assert "HSA_OVERRIDE" not in str(fixes(having(MI50)))
     assert files[1] == (f"sudo cp -n FOLDER/*gfx906* {PATH}/",)
     (only,) = fixes(having(MI50, path="/usr/lib64/rocblas/library", rocm=Unknown("no version file")))
