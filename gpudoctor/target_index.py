@@ -67,6 +67,7 @@ TARGETS = {
     "queries.gfx:amd_pairs": (
         "rocm.device-wheel-missing rocm.gfx-not-in-wheel rocm.rocblas-without-gfx rocm.xnack-without-kernels"
     ),
+    "queries.gfx:blas_gpus": "rocm.system-rocblas-without-gfx",
     "queries.intel:cards_to_drive": "intel.not-driven",
     "queries.intel:computing_cards": "intel.hangs",
     "queries.intel:extended_torches": "intel.extension-mismatch",
@@ -358,6 +359,7 @@ ONLY_WITH = {
     "rocm.resume-failed": ("", "queries.amd_boards:boards"),
     "rocm.runtime-unloadable": ("targets:amd_compute", "amd.unloadable"),
     "rocm.space-in-path": ("targets:torches", "pythons.frameworks.variant=rocm"),
+    "rocm.system-rocblas-without-gfx": ("queries.gfx:blas_gpus", "amd.blas"),
     "rocm.ttm-limit-not-in-effect": ("targets:amd_compute", "amd.ttm_asked"),
     "rocm.wsl-runtime": ("", "host.wsl=2"),
     "tensorflow.arch-missing": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),

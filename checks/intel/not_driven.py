@@ -3,13 +3,13 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import card_firmware, kernel_packages, system
+from gpudoctor.fixes import intel as fixes
 from gpudoctor.fixes.boot import without_parameters
 from gpudoctor.fixes.card_firmware import SILENT, power_cycle
-from gpudoctor.fixes.intel import KERNELS
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
-from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.queries import module_refusals
 from gpudoctor.queries.intel import card_name, cards_to_drive, force_probe, xpu_builds
 from gpudoctor.queries.kernel_log import events, texts
@@ -74,6 +74,25 @@ def _forced_driver(on: OnCard) -> str | None:
     named = any(word.startswith(f"{bound}.force_probe=") for word in force_probe(on.facts, on.card))
     live = [f.live for _, f in xpu_builds(on.facts) if f.live is not None]
     return bound if named and not any(one.available is True for one in live) else None
+
+
+def _is_early(on: OnCard) -> bool:
+    """Whether this kernel is older than the first whose xe drives any card by itself."""
+    return version(known_or(on.facts.host.kernel.release, "0"))[:2] < version(intel.first_kernel("xe"))
+
+
+def _runtime_too_old(on: OnCard) -> str | None:
+    """The first release of the compute runtime that finds the card on the module it was forced onto: a newer one."""
+    bound, build = known_or(on.card.driver, None), known_or(on.facts.intel.runtime_build, None)
+    first = intel.runtime_for_forced(on.card.device, bound) if bound and not _is_early(on) else None
+    return first[0] if first and build is not None and build < first[1] else None
+
+
+def _newer_runtime(on: OnCard, release: str) -> Fix:
+    bound = present(known(on.card.driver))
+    which = f"To keep {bound}: install Intel's compute runtime {release} or newer ({fixes.RUNTIMES})"
+    note = "Intel reports that it finds the card; one user's was still not found by 26.05, so i915 is the surer way."
+    return fixes.newer_runtime(on.facts, which, fixes.proof(on.facts), note=note)
 
 
 def _logged(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:
@@ -145,10 +164,12 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     if words:
         found = intel.family(on.card.device)
         message = f"Let {found.module if found else 'i915'} drive the card again."
-        return (without_parameters(on.facts, message, words, proof),)
+        again, newer = without_parameters(on.facts, message, words, proof), _runtime_too_old(on)
+        return (again, _newer_runtime(on, newer)) if newer else (again,)
     if not first and intel.family(on.card.device):
         message = (
-            f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in {KERNELS}, and reboot."
+            "Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in "
+            f"{fixes.KERNELS}, and reboot."
         )
         return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
     if _is_too_old(on):
@@ -183,8 +204,9 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     "not installed keep it from binding to a card that it knows.",
     fixes=_fixes,
     references=(
-        KERNELS,
+        fixes.KERNELS,
         "https://docs.kernel.org/gpu/xe/index.html",
+        "https://github.com/intel/compute-runtime/issues/853",
         "https://github.com/intel/compute-runtime/issues/868",
         "https://github.com/intel/compute-runtime/issues/905",
         "https://gitlab.freedesktop.org/drm/xe/kernel/-/issues/6356",
@@ -222,13 +244,19 @@ def not_driven(on: OnCard) -> Problem | None:
 def _experimental(on: OnCard, bound: str) -> Problem:
     found, words = intel.family(on.card.device), " ".join(force_probe(on.facts, on.card))
     release = phrase(" of kernel {}", on.facts.host.kernel.release)
-    message = (
-        f"{card_name(on.card)} is bound to {bound}{release} by {words}: for this card {bound} is experimental, and "
-        f"Intel's compute runtime (Level Zero, OpenCL) needs {found.module if found else 'i915'}."
-    )
+    own = found.module if found else "i915"
+    message = f"{card_name(on.card)} is bound to {bound}{release} by {words}: for this card {bound} is experimental"
     why = (
         "Each kernel driver lists the cards that it supports; force_probe binds it to others, for development. The "
         "compute runtime then aborts (bindless_heaps_helper.cpp) or lists no device, although the driver is loaded."
     )
-    early = version(known_or(on.facts.host.kernel.release, "0"))[:2] < version(intel.first_kernel("xe"))
-    return Problem(message, cause=why, severity=None if early else Severity.ADVICE)
+    newer = _runtime_too_old(on)
+    if newer:
+        build = phrase(" (build {})", on.facts.intel.runtime_build)
+        message += (
+            f", and Intel's compute runtime{build} does not find it there, as no release before {newer} does: Level "
+            f"Zero and OpenCL need {own}, or a newer runtime."
+        )
+        return Problem(message, cause=why)
+    message += f", and Intel's compute runtime (Level Zero, OpenCL) needs {own}."
+    return Problem(message, cause=why, severity=None if _is_early(on) else Severity.ADVICE)

@@ -7,15 +7,17 @@ import msgspec
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.facts.llama_cpp import GgmlBackend
-from gpudoctor.fixes import amd
 from gpudoctor.fixes import llama_cpp as fixes
+from gpudoctor.fixes import rocblas
 from gpudoctor.fixes.variables import assign
 from gpudoctor.knowledge import rocm
-from gpudoctor.maybe import known, text_of
+from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.queries import capability, gfx
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.llama_cpp import for_these_gpus, installed, name_of
 from gpudoctor.targets import gpu_name, gpus_of
+
+_SYSTEM = "rocm.system-rocblas-without-gfx"
 
 
 class _Lack(msgspec.Struct, frozen=True):
@@ -60,17 +62,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     lack = _found(facts)
     if lack is None:
         return ()
-    kind, own = lack.backend.kind, fixes.image(facts, lack.backend.kind)
-    vulkan = fixes.build(facts, "vulkan")
+    kind, vulkan = lack.backend.kind, fixes.build(facts, "vulkan")
     if lack.blas:
-        known_in = rocm.releases_for(lack.target)
-        which = f" {known_in[0]} or newer" if known_in else " release"
-        message = f"Install a ROCm{which}, whose rocBLAS has kernels for {lack.target}. {amd.INSTALL}"
-        return (Fix(message, (), "reinstall-package", root=True, verify=fixes.proof(facts)), vulkan)
+        own = gfx.bare(text_of(lack.gpu.gfx))
+        return (*rocblas.kernels(facts, own, lack.there, fixes.proof(facts)), vulkan)
     build = fixes.build(facts, kind, lack.target.replace(".", ""))
+    image = fixes.image(facts, kind)
     value = rocm.override_for(lack.target) if kind == "hip" else None
     sibling = (assign(gfx.OVERRIDE, value, f"Let {lack.target} use its sibling's kernels."),) if value else ()
-    return (*((own,) if own else ()), *sibling, build, *((vulkan,) if kind == "hip" else ()))
+    return (*((image,) if image else ()), *sibling, build, *((vulkan,) if kind == "hip" else ()))
 
 
 @check(
@@ -88,7 +88,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html",
     ),
     targets=installed,
-    caused_by=("rocm.override-of-another-isa",),
+    caused_by=("rocm.override-of-another-isa", _SYSTEM),
     affects=("tools",),
     validated_on=("table 2026-11",),
 )
@@ -100,4 +100,6 @@ def arch_missing(facts: Facts) -> Problem | None:
     gpu, there = gpu_name(lack.gpu), " ".join(sorted(dict.fromkeys(map(gfx.bare, lack.there))))
     named = lack.target if lack.backend.kind == "hip" else capability.sm(lack.target)
     what = "the rocBLAS that it loads has no kernels" if lack.blas else f"{lack.backend.path} has no code"
-    return Problem(f"{name_of(facts)}: {what} for {named}, which {gpu} is; it has {there}.")
+    message = f"{name_of(facts)}: {what} for {named}, which {gpu} is; it has {there}."
+    of_system = lack.blas and set(lack.there) <= set(known_or(facts.amd.blas, ()))
+    return Problem(message, not_caused_by=() if of_system else (_SYSTEM,))

@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts, Gpu
 from gpudoctor.fixes import nixos, ollama, system
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.ollama import ollama as ollama_rules
-from gpudoctor.maybe import known, present, text_of
+from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.queries.gfx import OVERRIDE, covers
 from gpudoctor.queries.ollama import on_amd
 from gpudoctor.targets import gpu_name, gpus_of, in_container
@@ -21,9 +21,11 @@ def _candidates(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def _supported(facts: Facts) -> tuple[str, ...]:
-    """The targets of its rocBLAS; of its releases where that is the system's, and none where that may have others."""
+    """The targets of its rocBLAS, or of the system's that a package uses; none where that may have others."""
     there, rules = known(facts.ollama.gfx), ollama_rules()
     installed = present(facts.ollama.program).startswith("/usr/local/") or in_container(facts)
+    if not there and not installed:
+        there = known_or(facts.amd.blas, ())
     if there or (not installed and (nixos.is_nixos(facts) or system.family_of(facts) in _OWN_BUILDS)):
         return there
     return (*rules.gfx, *rules.dropped)

@@ -76,6 +76,8 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
         NOT  # (directory, release) of all, the chosen first; "": unknown
     )
     hip: Maybe[str | None] = NOT  # the installed ROCm's libamdhip64; None: there is none. Wheels bring their own
+    blas_path: Maybe[str | None] = NOT  # directory of the kernels of the system's rocBLAS; None: there are none
+    blas: Maybe[tuple[str, ...]] = NOT  # gfx targets that the system's rocBLAS, of any release here, has kernels for
     hip_lacks: Maybe[tuple[str, ...]] = NOT  # what it links to, or opens by name, and nothing here has
     unloadable: Maybe[tuple[UnloadableLibrary, ...]] = NOT  # of its HSA and HIP runtimes
     blacklisted: Maybe[bool] = NOT
@@ -105,6 +107,8 @@ NO_AMD = Amd(
     rocm_path=None,
     rocm_releases=(),
     hip=None,
+    blas_path=None,
+    blas=(),
     hip_lacks=(),
     unloadable=(),
     dxg=False,

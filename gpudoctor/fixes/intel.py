@@ -77,14 +77,25 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
         message = f"Install release {bug.fixed} or newer of Intel's compute runtime ({RUNTIMES})"
     elif bug.better:
         message += f"; if the newest has the bug, too, downgrade to {bug.better}"
-    message += ", with the graphics compiler (IGC) of that release."
+    older: dict[str, Tasks] = {"arch": (Shell("ls /var/cache/pacman/pkg/intel-compute-runtime-*", lookup=True),)}
+    return newer_runtime(facts, message, verify, older.get(system.family_of(facts) or "", ()))
+
+
+def newer_runtime(facts: Facts, which: str, verify: Task, more: Tasks = (), note: str = "") -> Fix:
+    """Install a newer release of Intel's compute runtime, with the compiler that belongs to it.
+
+    Args:
+        facts: the machine.
+        which: the beginning of a sentence: "Install a newer release of it".
+        verify: the command that verifies the fix.
+        more: what to look at after the upgrade.
+        note: a sentence to add.
+    """
     family = system.family_of(facts)
     names = [name for name in intel.packages(family or "") if "loader" not in name and name != "libze1"]
-    older: dict[str, Tasks] = {
-        "arch": (Shell("ls /var/cache/pacman/pkg/intel-compute-runtime-*", lookup=True),),
-        "debian": (query("apt-cache", "policy", *names),),
-    }
-    newer = (*system.upgrade(facts, debian=_RUNTIME_DEBS, fedora=_RUNTIME_RPMS), *older.get(family or "", ()))
+    shown = (query("apt-cache", "policy", *names),) if family == "debian" else ()
+    newer = (*system.upgrade(facts, debian=_RUNTIME_DEBS, fedora=_RUNTIME_RPMS), *shown, *more)
+    message = f"{which}, with the graphics compiler (IGC) of that release.{note and ' ' + note}"
     return Fix(message, newer, "reinstall-package", root=True, verify=verify)
 
 

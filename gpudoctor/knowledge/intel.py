@@ -53,6 +53,7 @@ class IntelTable(KnowledgeTable, frozen=True):
     packages: dict[str, tuple[str, ...]]
     opencl: dict[str, tuple[str, ...]]
     runtime: RuntimePackages
+    forced: dict[str, dict[str, str]]
     loader: LoaderBuilds
     tiles: dict[str, int]
 
@@ -74,6 +75,13 @@ def family(device: str) -> IntelFamily | None:
 def first_kernel(module: str) -> str:
     """Return the first kernel in which a module ("xe") drives a family by itself: before, it is an experiment there."""
     return min((row.kernel for row in _intel().cards.rows if row.kernel and row.module == module), key=version)
+
+
+def runtime_for_forced(device: str, module: str) -> tuple[str, int] | None:
+    """Return the first compute runtime that finds a card on a module that is not its own, and its build; else None."""
+    found = family(device)
+    release = _intel().forced.get(module, {}).get(found.name) if found else None
+    return (release, int(release.split(".")[2])) if release else None
 
 
 def tiles(device: str) -> int:

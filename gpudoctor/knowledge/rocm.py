@@ -34,6 +34,18 @@ class Comgr(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distribution: dict[Family, str]
 
 
+class RocBlas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """rocBLAS: the last release with kernels for a target that it dropped, that release's guide, and its packages.
+
+    `package_by_target` is the first release with a package for each target, and how that is called.
+    """
+
+    last: dict[str, str]
+    guide: str
+    package: str
+    package_by_target: tuple[str, str]
+
+
 class WslCards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cards that WSL began to support with a release of ROCm and of Windows' driver ("": from its start)."""
 
@@ -81,6 +93,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     space_in_path: SpaceInPath
     wsl: RocmInWsl
     comgr: Comgr
+    rocblas: RocBlas
     apt: RocmOfApt
     wheels: dict[str, str]
 
@@ -130,6 +143,23 @@ def supports(number: str, gfx: str) -> bool | None:
     """Say whether a ROCm release names this gfx target as supported; None where the release is unknown."""
     found = release(number)
     return None if found is None else gfx in found.gfx.split()
+
+
+def last_with_blas(gfx: str) -> str | None:
+    """Return the last release whose rocBLAS has kernels for a target that it dropped, else None."""
+    return rocm().rocblas.last.get(gfx)
+
+
+def guide(number: str) -> str:
+    """Return AMD's guide to install an older release: "6.3"."""
+    return rocm().rocblas.guide.format(release=number)
+
+
+def blas_package(number: str, gfx: str) -> str:
+    """Return the package of a release that has rocBLAS's kernels for a target: "amdrocm-blas7.14-gfx1100"."""
+    table, minor = rocm().rocblas, ".".join(number.split(".")[:2])
+    first, name = table.package_by_target
+    return table.package if version(minor) < version(first) else name.format(release=minor, gfx=gfx)
 
 
 def before_wsl(number: str) -> str | None:

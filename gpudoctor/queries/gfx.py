@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.queries.visibility import visible_amd
-from gpudoctor.targets import OnPair, gpus_of, pairs
+from gpudoctor.targets import OnGpu, OnPair, cards_of, gpu_key, gpus_of, has_nvidia, pairs
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
@@ -66,3 +66,14 @@ def amd_pairs(facts: Facts) -> Iterator[tuple[About, OnPair]]:
             continue
         if on.gpu.integrated is not True or alone:
             yield about, on
+
+
+def blas_gpus(facts: Facts) -> Iterator[tuple[About, OnGpu]]:
+    """Each AMD GPU that programs would compute on by the system's rocBLAS; an iGPU counts where no card is there."""
+    if not cards_of(facts, "amd") or facts.amd.blas_path is None:
+        return
+    visible = visible_amd(facts)
+    cards = has_nvidia(facts) or any(gpu.integrated is not True for gpu in gpus_of(facts, "amd"))
+    for gpu in visible:
+        if gpu.integrated is not True or not cards:
+            yield About(label=f"GPU {gpu.index}", gpu=gpu_key(gpu)), OnGpu(facts, gpu)

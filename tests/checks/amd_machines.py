@@ -93,6 +93,8 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "rocm": "6.3.4",
         "rocm_path": "/opt/rocm",
         "hip": "/opt/rocm/lib/libamdhip64.so.6",
+        "blas_path": None,
+        "blas": (),
         "hip_lacks": (),
         "unloadable": (),
         "blacklisted": False,

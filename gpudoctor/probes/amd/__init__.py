@@ -38,6 +38,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     asked = bool(cards) or loaded or machine.exists(KFD) or path is not None
     idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
     hip, lacks = _hip(machine, path) if asked else (idle, idle)
+    blas_path, blas = _blas(machine) if cards else (idle, idle)
     rocdxg, off_path = _rocdxg(machine, path)
     opened = _nodes(machine, cards, loaded)
     conf = _modprobe_conf(machine, host) if asked else None
@@ -53,6 +54,8 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         rocm_path=path,
         hip=hip,
         hip_lacks=lacks,
+        blas_path=blas_path,
+        blas=blas,
         unloadable=_unloadable(machine, path, hip) if asked else idle,
         rocm_releases=() if path is None else rocm.releases(machine),
         blacklisted=idle if conf is None else "amdgpu" in conf.blacklists,
@@ -117,6 +120,12 @@ def _hip(machine: Machine, path: Maybe[str | None]) -> tuple[Maybe[str | None], 
     from gpudoctor.probes.amd import hip
 
     return hip.runtime(machine, path)
+
+
+def _blas(machine: Machine) -> tuple[Maybe[str | None], Maybe[tuple[str, ...]]]:
+    from gpudoctor.probes.amd import rocblas
+
+    return rocblas.kernels(machine)
 
 
 def _unloadable(

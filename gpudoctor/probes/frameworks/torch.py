@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
-_GFX = pattern(r"[_-](gfx[0-9a-f]+(?:-(?:\d+-)?generic)?)")
 _PRELOADED = tuple(f"lib{name}.so." for name in ("amdhip64", "hipblaslt", "MIOpen", "rccl", "rocblas"))
 _FILES = (
     "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so",
@@ -138,9 +137,10 @@ def _archs(machine: Machine, found: FoundFramework) -> Maybe[tuple[str, ...]]:
 
 
 def _blas(machine: Machine, found: FoundFramework) -> tuple[str, ...]:
-    """The targets in the names of rocBLAS's files: TensileLibrary_lazy_gfx90a.dat, Kernels.so-000-gfx1030.hsaco."""
-    names = machine.names(f"{found.location}/lib/rocblas/library")
-    return tuple(sorted({match[1] for name in names if (match := _GFX.search(name))}))
+    """The targets of the rocBLAS in its own folder."""
+    from gpudoctor.parsers import rocblas
+
+    return rocblas.targets(machine.names(f"{found.location}/lib/rocblas/library"))
 
 
 def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str | None]) -> Maybe[str | None]:

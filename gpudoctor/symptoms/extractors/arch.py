@@ -30,6 +30,11 @@ _NAMES = (
 )  # fmt: skip
 _NO_CODE = re.compile(r"no kernel image|no binary for gpu|no_?kernel_?image|no_binary_for_gpu")
 
+# A PyTorch wheel's is in torch/lib.
+_SYSTEM_BLAS = re.compile(
+    r"Cannot read (/(?:opt/rocm|usr/lib)[\w./-]*/rocblas/library)/\S+ .{0,60}for GPU arch ?: ?(gfx[0-9a-f]{3,4})\b"
+)
+
 
 def no_kernel(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Which GPU has no code, where the lines after the message name it."""
@@ -158,9 +163,12 @@ def _elsewhere(capability: str, facts: Facts | None) -> tuple[str, ...]:
 
 def amd_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
     """Which AMD target has no code, and the override or the build that has it."""
-    found = re.search(r"\b(gfx[0-9a-f]{3,4})\b", "\n".join(lines))
+    text = "\n".join(lines)
+    found = re.search(r"\b(gfx[0-9a-f]{3,4})\b", text)
     if found is None:
         return NOTHING
+    if system := _SYSTEM_BLAS.search(text):
+        return _without_blas(system[2], system[1], text)
     gfx, override, choice = found[1], rocm.override_for(found[1]), torch.rocm_wheel_for(found[1])
     fixes = []
     if override:
@@ -173,3 +181,28 @@ def amd_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: A
         )
     details = (f"The GPU is a {gfx}: the program was compiled without code for it.",)
     return Extracted(details=details, fixes=tuple(fixes), decided=bool(choice))
+
+
+def _without_blas(gfx: str, folder: str, text: str) -> Extracted:
+    """Which sibling's kernels, or which release of ROCm, help a program that uses the system's rocBLAS."""
+    there = set(re.findall(r"TensileLibrary_lazy_(gfx\w+)\.dat", text))
+    override, last, known_in = rocm.override_for(gfx), rocm.last_with_blas(gfx), rocm.releases_for(gfx)
+    sibling = rocm.gfx_of_override(override) if override else None
+    shown = Shell(f"ls {folder} | grep -o 'gfx[0-9a-f]*' | sort -u", lookup=True)
+    fixes = []
+    if override and (not there or sibling in there):
+        message = f"Let {gfx} run the kernels of {sibling}, which has the same instruction set."
+        fixes.append(Fix(message, (export("HSA_OVERRIDE_GFX_VERSION", override),), "change-environment"))
+    if last:
+        message = f"Install ROCm {last}, the last release whose rocBLAS has kernels for {gfx}. {rocm.guide(last)}"
+        fixes.append(Fix(message, (shown,), "reinstall-package"))
+    elif known_in:
+        message = f"Install ROCm {known_in[0]} or newer, whose rocBLAS has kernels for {gfx}."
+        fixes.append(Fix(message, (shown,), "reinstall-package"))
+    detail = f"The GPU is a {gfx}, and the rocBLAS in {folder} has no kernels for it."
+    return Extracted(
+        details=(detail,),
+        meaning="the rocBLAS of the installed ROCm has no kernels for this GPU",
+        fixes=tuple(fixes),
+        decided=bool(fixes),
+    )

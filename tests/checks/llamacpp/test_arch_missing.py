@@ -51,7 +51,11 @@ def test_rocblas_without_files_for_the_target() -> None:
     ((outcome, message),) = ask(arch_missing, facts)
     assert outcome == "problem"
     assert "the rocBLAS that it loads has no kernels for gfx1152" in message
-    assert run(arch_missing, facts)[0].fixes[0].message.startswith("Install a ROCm 7.14 or newer")
+    assert run(arch_missing, facts)[0].fixes[0].message.startswith("Install ROCm 7.14 or newer")
+    vega = having(change(amd_host(), "gpus.0.gfx", "gfx906"), "hip", ("gfx906",), blas=("gfx1030", "gfx908"))
+    first, second = run(arch_missing, vega)[0].fixes
+    assert first.message.startswith("Install ROCm 6.3, the last release whose rocBLAS has kernels for gfx906.")
+    assert "-DGGML_VULKAN=ON" in second.commands[0]
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,12 @@ def test_without_a_rocblas_of_its_own_ollamas_targets_count() -> None:
     assert (kind, "gfx1030" in message, "gfx1031" in message) == ("problem", True, True)
 
 
+def test_a_package_uses_the_systems_rocblas() -> None:
+    packaged = navi(gfx=(), program="/usr/bin/ollama", system="fedora")
+    assert ask(gfx_without_kernels, change(packaged, "amd.blas", (*BLAS, "gfx1031"))) == [PASS]
+    assert ask(gfx_without_kernels, change(packaged, "amd.blas", BLAS)) == [("problem", XT)]
+
+
 def shown(facts: Facts) -> list[tuple[str, ...]]:
     return [fix.commands for fix in run(gfx_without_kernels, facts)[0].fixes]
 
