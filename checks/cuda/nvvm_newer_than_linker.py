@@ -79,14 +79,19 @@ def _found(on: OnPython) -> tuple[_Library, _Library] | None:
     return (nvvm, linker) if nvvm.release > linker.release else None
 
 
+def _is_too_new(on: OnPython, nvvm: _Library) -> bool:
+    """Whether the driver supports no CUDA of NVVM's major, nor code of a linker of it."""
+    driver = major(known_or(driver_cuda(on.facts), None) or "")
+    return driver is not None and driver < nvvm.release[0]
+
+
 def _is_kept(on: OnPython, linker: _Library, nvvm: _Library) -> bool:
     """Whether nvJitLink has to stay: something else is built for it or pins it, or the driver is too old for NVVM's."""
-    driver = major(known_or(driver_cuda(on.facts), None) or "")
     built = {major(f.cuda) for f in on.python.frameworks if isinstance(f.cuda, str)}
-    too_new = driver is not None and driver < nvvm.release[0]
     wanted = wanted_by(on.python, (linker.name,), ("numba-cuda", "cuda-toolkit")) or ("", "")
-    pinned = any(sign in wanted[1] for sign in ("==", "<", "~=")) if nvvm.release[0] == linker.release[0] else bool(wanted[0])
-    return too_new or linker.release[0] in built or pinned
+    mixed = nvvm.release[0] != linker.release[0]
+    pinned = bool(wanted[0]) and (mixed or any(sign in wanted[1] for sign in ("==", "<", "~=")))
+    return _is_too_new(on, nvvm) or linker.release[0] in built or pinned
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -109,9 +114,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     cuda = linker.release[0]
     stray = [p.name for p in packages_of(on.python) if p.name in (_NVVM_13, _NVCC_13)] if cuda == 12 else []
     own = _NVCC_12 if cuda == 12 else _NVVM_13
+    why = f"the driver does not support CUDA {nvvm.release[0]}" if _is_too_new(on, nvvm) else "other packages need it"
     message = (
-        f"Install NVVM of nvJitLink's release ({linker.text}), with numba-cuda's extra for CUDA {cuda}: other packages "
-        f"here need that nvJitLink, or the driver does.{lasting(on.facts)}"
+        f"Install NVVM of nvJitLink's release ({linker.text}), which stays ({why}), with numba-cuda's extra for CUDA "
+        f"{cuda}.{lasting(on.facts)}"
     )
     commands = (
         *((uninstall(on.python, *stray),) if stray else ()),
