@@ -127,7 +127,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="numba-cuda's NVVM is newer than its nvJitLink: ERROR 4 in nvvmAddNVVMContainerToProgram",
+    title="NVVM of numba-cuda is newer than its nvJitLink: ERROR 4 in nvvmAddNVVMContainerToProgram",
     severity=Severity.ERROR,
     cause="numba-cuda compiles kernels with NVVM to code for link-time optimization (LTO-IR), and nvJitLink links it. "
     "It looks for each of the two by itself, and an nvJitLink does not read what a newer NVVM writes, even of the next "
