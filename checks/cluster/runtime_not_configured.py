@@ -5,10 +5,13 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.fixes import container
 from gpudoctor.fixes.cluster import ALLOCATABLE
-from gpudoctor.maybe import known, known_or, phrase, phrases
+from gpudoctor.knowledge.container_toolkit import container_toolkit
+from gpudoctor.maybe import known, known_or, phrase, phrases, text_of
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.clusters import kubernetes_nodes
-from gpudoctor.tasks import Edit, Tasks, as_root
+from gpudoctor.queries.packages import numbers
+from gpudoctor.tasks import Edit, Manual, Shell, Tasks, as_root, cmd
+from gpudoctor.tasks.placeholders import CHART
 
 _CONFIGURE = Fix(
     "Configure containerd for the nvidia runtime (for CRI-O: --runtime=crio, and restart crio), then restart the "
@@ -59,6 +62,15 @@ _WHY = (
     "nvidia-ctk 1.18.0 wrote its drop-in for containerd to config.d instead of conf.d, and until 1.19 the one for "
     "CRI-O to /etc/crio/conf.d. Pods with the RuntimeClass nvidia fail with 'no runtime for \"nvidia\" is configured'."
 )
+# Where the GPU Operator's toolkit container installs the toolkit.
+_OF_OPERATOR = "/usr/local/nvidia/toolkit/"
+_UNREAD = 3  # the first version of the configuration that some releases of the toolkit cannot read
+_TOO_OLD_WHY = (
+    "From 2.0 on, containerd writes its configuration as version 3, with other names of plugins. The toolkit adds the "
+    "nvidia runtime to that file; a release that does not know the version stops with 'unsupported config version', "
+    "in the toolkit's pod as in `nvidia-ctk runtime configure`. The GPU Operator deploys the toolkit of its own "
+    "release, unless its values name another (toolkit.version)."
+)
 
 
 def _runtime(file: IgnoredDropIn) -> str:
@@ -66,6 +78,8 @@ def _runtime(file: IgnoredDropIn) -> str:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if _too_old(facts):
+        return (_newer_toolkit(facts),)
     own = facts.cluster.own_runtime
     if own in _OWN:
         message, tasks = _OWN[own]
@@ -90,6 +104,50 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
 
 
+def _too_old(facts: Facts) -> bool:
+    """Whether the toolkit cannot read containerd's configuration, as its pod's log says, or else its release."""
+    if isinstance(facts.cluster.toolkit_refused, str):
+        return True
+    first, written = container_toolkit().containerd.reads_version_3, facts.cluster.config_version
+    is_newer = written is not None and written >= _UNREAD
+    return is_newer and () < numbers(text_of(facts.containers.toolkit)) < numbers(first)
+
+
+def _by_operator(facts: Facts) -> bool:
+    return (facts.containers.toolkit_path or "").startswith(_OF_OPERATOR)
+
+
+def _newer_toolkit(facts: Facts) -> Fix:
+    first = container_toolkit().containerd.reads_version_3
+    if isinstance(facts.cluster.toolkit_refused, str) or _by_operator(facts):
+        message = (
+            "Remove toolkit.version from the GPU Operator's values, which overrides the toolkit that the operator "
+            f"deploys. If they do not name it, the operator itself deploys a toolkit before {first}: upgrade it, by a "
+            "newer --version."
+        )
+        commands: Tasks = (
+            Shell("helm get values gpu-operator -n gpu-operator -o yaml > values.yaml"),
+            Manual("Delete the line `version:` under `toolkit:` from values.yaml."),
+            cmd(
+                *("helm", "upgrade", "gpu-operator", "nvidia/gpu-operator", "-n", "gpu-operator"),
+                *("--version", CHART, "-f", "values.yaml"),
+            ),
+        )
+        return Fix(message, commands, "change-environment", needs="new pods of the operator", verify=ALLOCATABLE)
+    message = f"Upgrade the NVIDIA Container Toolkit to {first} or newer, and configure containerd with it."
+    upgrade = container.toolkit_commands(facts)
+    if not upgrade:
+        message += f" NVIDIA's guide has this distribution's commands: {container.GUIDE}"
+    return Fix(
+        message,
+        (*upgrade, *_CONFIGURE.tasks),
+        "reinstall-package",
+        root=True,
+        needs="restart of containerd",
+        verify=ALLOCATABLE,
+    )
+
+
 @check(
     title="containerd or CRI-O is not configured for the nvidia runtime",
     severity=Severity.WARNING,
@@ -101,6 +159,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1404",
         "https://github.com/NVIDIA/nvidia-container-toolkit/pull/1829",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/pull/862",
+        "https://github.com/NVIDIA/gpu-operator/issues/2060",
         "https://docs.k3s.io/add-ons/gpu-operators",
         "https://docs.k0sproject.io/stable/runtime/",
     ),
@@ -111,17 +171,22 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The toolkit is installed, no file that the runtime reads names it, and there is no CDI specification."""
-    if not may_serve(facts) or known(facts.containers.toolkit) is None:
+    log = facts.cluster.toolkit_refused
+    if not may_serve(facts) or (not isinstance(log, str) and known(facts.containers.toolkit) is None):
         return None
     if known(facts.cluster.runtime_configured) is not False:
         return None
     if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None  # pods run by Docker
+    if isinstance(log, str):
+        return _unreadable(facts)
     if facts.cluster.ignored_drop_ins:
         return _not_read(facts, facts.cluster.ignored_drop_ins[0])
     # A specification is enough for a device plugin that has found the GPUs.
     if known(facts.containers.cdi) and not isinstance(facts.cluster.plugin_blind, str):
         return None
+    if _too_old(facts):
+        return _unreadable(facts)
     own = facts.cluster.own_runtime
     if own in _NAMES:
         message = f"{_NAMES[own]} runs pods on this node, and its containerd is not configured for NVIDIA's runtime."
@@ -133,6 +198,22 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
         phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)),
         severity=Severity.ERROR,
     )
+
+
+def _unreadable(facts: Facts) -> Problem:
+    log, written = known_or(facts.cluster.toolkit_refused, None), facts.cluster.config_version
+    is_its_own = log is None or _by_operator(facts)
+    release = (
+        phrase(" {}", facts.containers.toolkit) if is_its_own and numbers(text_of(facts.containers.toolkit)) else ""
+    )
+    version = f" (version = {written})" if written is not None and written >= _UNREAD else ""
+    message = (
+        f"Kubernetes runs pods on this node, and the NVIDIA Container Toolkit{release} is too old to read containerd's "
+        f"configuration{version}, which needs {container_toolkit().containerd.reads_version_3} or newer: it cannot add "
+        "NVIDIA's runtime to it, and no pod gets the GPU."
+    )
+    evidence = phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit), log or "")
+    return Problem(message, evidence, _TOO_OLD_WHY, severity=Severity.ERROR)
 
 
 def _not_read(facts: Facts, file: IgnoredDropIn) -> Problem:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.text_types import Small
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -28,6 +29,10 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     kubelet: Maybe[bool] = NOT  # pods run on this machine: it is a node
     runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here
     plugin_blind: Maybe[str | None] = NOT  # the line of the device plugin's log that it finds no GPU; None: none is
+    toolkit_refused: Maybe[str | None] = (
+        NOT  # the line of the toolkit's pod that it cannot read containerd's configuration; None: it is not there
+    )
+    config_version: Small | None = None  # of /etc/containerd/config.toml, by which pods run: 2, 3; None: none
     own_runtime: str | None = None  # the Kubernetes here that brings its own containerd: k3s, rke2, k0s, microk8s
     cri_disabled: str | None = None  # the file by which the kubelet's containerd turns CRI off; None: none does
     ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read

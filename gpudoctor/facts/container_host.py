@@ -51,6 +51,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     podman_version: Maybe[str | None] = NOT  # asked only where what it reads of CDI depends on it
     podman_cdi_dirs: Maybe[tuple[str, ...] | None] = None  # cdi_spec_dirs of containers.conf; None: not set
     toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
+    toolkit_path: str | None = None  # the program that was asked: "/usr/local/nvidia/toolkit/nvidia-ctk"
     toolkit_error: Maybe[str | None] = NOT  # the loader's message where a program of the toolkit cannot start
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
     envvar_unprivileged: Maybe[bool | None] = (

@@ -42,6 +42,14 @@ class DevicePlugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     works: str
 
 
+class ContainerdReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first toolkit that reads containerd's configuration of version 3, and what the toolkit's pod logs."""
+
+    reads_version_3: str
+    refused: tuple[str, ...]
+    works: str
+
+
 class ContainerToolkit(KnowledgeTable, frozen=True):
     """The table ``container_toolkit.toml``."""
 
@@ -49,6 +57,7 @@ class ContainerToolkit(KnowledgeTable, frozen=True):
     cdi: CdiReleases
     sandboxutils: SandboxUtils
     plugin: DevicePlugin
+    containerd: ContainerdReleases
 
 
 @cache

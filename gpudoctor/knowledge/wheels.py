@@ -13,6 +13,14 @@ class Pythons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preferred: tuple[str, ...]
 
 
+class NumbaCuda(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The releases of numba-cuda from which it links by nvJitLink, finds NVVM 13's wheel, and takes that one first."""
+
+    links: str
+    finds_13: str
+    finds_13_first: str
+
+
 class Wheels(KnowledgeTable, frozen=True):
     """The table ``wheels.toml``."""
 
@@ -22,6 +30,7 @@ class Wheels(KnowledgeTable, frozen=True):
     glibc_cpu: dict[str, dict[str, str]]
     distribution: dict[str, str]
     python: Pythons
+    numba_cuda: NumbaCuda
 
 
 @cache

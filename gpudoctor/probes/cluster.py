@@ -36,8 +36,9 @@ def probe(machine: Machine, host: Host) -> Cluster:
     inside = known_or(host.container, None) is not None
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
-    own, (runtime, ignored), no_cri = (None, (_OF_HOST, ()), None) if inside else _pod_runtime(machine)
+    own, (runtime, ignored), no_cri, written = (None, (_OF_HOST, ()), None, None) if inside else _pod_runtime(machine)
     kubelet = not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET))
+    blind, refused = _pods_logs(machine) if kubelet else (None, None)
     return Cluster(
         scheduler=scheduler,
         job=job,
@@ -47,7 +48,9 @@ def probe(machine: Machine, host: Host) -> Cluster:
         has_gpus=_has_gpus(machine) if slurm else None,
         kubelet=kubelet,
         runtime_configured=runtime,
-        plugin_blind=_plugin_blind(machine) if kubelet else None,
+        plugin_blind=blind,
+        toolkit_refused=refused,
+        config_version=written,
         own_runtime=own,
         cri_disabled=no_cri,
         ignored_drop_ins=ignored,
@@ -56,17 +59,18 @@ def probe(machine: Machine, host: Host) -> Cluster:
 
 def _pod_runtime(
     machine: Machine,
-) -> tuple[str | None, tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]], str | None]:
-    from gpudoctor.probes.pod_runtimes import configured, cri_disabled, own_runtime  # what containers do not need
+) -> tuple[str | None, tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]], str | None, int | None]:
+    # What containers do not need.
+    from gpudoctor.probes.pod_runtimes import config_version, configured, cri_disabled, own_runtime
 
     own = own_runtime(machine)
-    return own, configured(machine, own), cri_disabled(machine)
+    return own, configured(machine, own), cri_disabled(machine), config_version(machine)
 
 
-def _plugin_blind(machine: Machine) -> Maybe[str | None]:
-    from gpudoctor.probes.device_plugin import blind
+def _pods_logs(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
+    from gpudoctor.probes.device_plugin import blind, refused
 
-    return blind(machine)
+    return blind(machine), refused(machine)
 
 
 def _job(machine: Machine) -> tuple[str | None, str | None]:

@@ -82,7 +82,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     podman, podman_version, podman_cdi_dirs = _podman(
         machine, specifications.fields, specifications.paths, wanted, quick
     )
-    toolkit, toolkit_error = _toolkit(machine, wanted, quick)
+    toolkit, toolkit_path, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
         docker_version=daemon.field("server_version"),
@@ -100,6 +100,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         podman_version=podman_version,
         podman_cdi_dirs=podman_cdi_dirs,
         toolkit=toolkit,
+        toolkit_path=toolkit_path,
         toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
         envvar_unprivileged=_envvar(machine, config),
@@ -296,23 +297,23 @@ def _json(machine: Machine, path: str) -> tuple[object, str | None]:
     return ({} if content is None else content), None
 
 
-def _toolkit(machine: Machine, wanted: bool, quick: bool) -> tuple[str | None, Maybe[str | None]]:
-    """The toolkit's version, and why a program of it cannot start.
+def _toolkit(machine: Machine, wanted: bool, quick: bool) -> tuple[str | None, str | None, Maybe[str | None]]:
+    """The toolkit's version, the program that tells it, and why a program of it cannot start.
 
     nvidia-ctk is a static program, which starts whatever is missing; nvidia-container-cli links to libraries.
     """
     found = [path for name in _TOOLKIT_PROGRAMS if (path := machine.which(name, _TOOLKIT))]
     if not found:
-        return None, None
+        return None, None, None
     if not wanted:
-        return "installed", _UNWANTED
+        return "installed", found[0], _UNWANTED
     ended = machine.run([found[0], "--version"])
     version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended.ok else None
     linked = next((path for path in found if path.endswith(f"/{_CLI}")), found[0])
     error = _loading(ended)
     if linked != found[0] and not isinstance(error, str):
         error = Unknown(f"{_CLI} was not started (--quick)") if quick else _loading(machine.run([linked, "--version"]))
-    return (version[1] if version else "installed"), error
+    return (version[1] if version else "installed"), found[0], error
 
 
 def _loading(ended: ChildResult) -> Maybe[str | None]:

@@ -40,6 +40,7 @@ _QUOTED = pattern(r"""["']([^"']+)["']""")
 _DISABLED = pattern(r"^\s*disabled_plugins\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 # CRI's plugin, as releases before and from 2.0 on name it: https://github.com/containerd/containerd/blob/main/docs/cri/config.md
 _CRI = frozenset({"cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"})
+_VERSION = pattern(r"^version\s*=\s*([0-9]{1,4})\b", re.MULTILINE)
 _OTHER_CRI = ("/run/crio/crio.sock", "/run/cri-dockerd.sock")
 _RELEASE = pattern(r"\bv?(\d+)\.(\d+)\.\d+")
 _IMPORTS_SINCE = (2, 2)
@@ -101,6 +102,15 @@ def cri_disabled(machine: Machine) -> str | None:
         return None
     found = _DISABLED.search(_COMMENT.sub("", machine.line(_CONTAINERD) or ""))
     return _CONTAINERD if found and _CRI.intersection(_QUOTED.findall(found[1])) else None
+
+
+def config_version(machine: Machine) -> int | None:
+    """Return the version of the format of the system's containerd's file; None: it names none, or another runs pods."""
+    if any(map(machine.exists, _OTHER_CRI)) or own_runtime(machine):
+        return None
+    before_tables = (machine.line(_CONTAINERD) or "").partition("\n[")[0]
+    found = _VERSION.search(before_tables)
+    return int(found[1]) if found else None
 
 
 def matching(machine: Machine, path: str) -> Iterator[str]:

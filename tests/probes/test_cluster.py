@@ -266,3 +266,20 @@ UNCLEAR = "the system's containerd is configured for NVIDIA's runtime, and wheth
 def test_a_containerd_of_the_distribution(files: dict[str, str], own: str | None, configured: bool | Unknown) -> None:
     seen = look(files)
     assert (seen.own_runtime, seen.runtime_configured) == (own, configured)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("version = 3\nroot = '/var/lib/containerd'\n", 3),
+        ("# Written by nodeadm\nversion=2\n\n[plugins]\n", 2),
+        ("version = 99999\n", None),
+        ("root = '/var/lib/containerd'\n\n[plugins.x]\nversion = 3\n", None),
+        ("", None),
+    ],
+)
+def test_the_version_of_containerds_configuration(text: str, version: int | None) -> None:
+    assert look({TOML: text}).config_version == version
+    assert look({TOML: text, "/run/crio/crio.sock": ""}).config_version is None  # CRI-O runs the pods
+    assert look({TOML: text, K3S: "version = 3\n"}).config_version is None
+    assert look({}).config_version is None

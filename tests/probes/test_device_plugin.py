@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Host
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import cluster
-from gpudoctor.probes.device_plugin import blind
+from gpudoctor.probes.device_plugin import blind, refused
 from gpudoctor.recorded_machine import RecordedMachine
 
 POD = "/var/log/pods/kube-system_nvidia-device-plugin-hx6qk_7f0b/nvidia-device-plugin-ctr"
@@ -37,6 +37,31 @@ WORKS = f"{HEAD}I0506 19:35:17.044421 server.go:151] Registered device plugin fo
 )
 def test_how_the_plugin_ended(files: dict[str, str], found: str | None) -> None:
     assert blind(RecordedMachine(files)) == found
+
+
+TOOLKIT = "/var/log/pods/gpu-operator_nvidia-container-toolkit-daemonset-m4t9z_6f0c/nvidia-container-toolkit-ctr"
+NEXT = TOOLKIT.replace("m4t9z_6f0c", "x7k2p_8e11")
+LINE = 'time="2026-01-21T12:32:09Z" level=fatal msg="Error: unable to load config: unsupported config version: 3"'
+START = f'{HEAD}time="2026-01-21T12:32:09Z" level=info msg="Starting \'setup\' for containerd"\n'
+REFUSED = f"{START}{HEAD}{LINE}\n"
+SET_UP = f'{START}{HEAD}time="2026-01-21T12:40:09Z" level=info msg="Completed \'setup\' for containerd"\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, None),
+        ({f"{TOOLKIT}/6.log": REFUSED}, LINE),
+        ({f"{TOOLKIT}/6.log": START}, None),
+        ({f"{TOOLKIT}/6.log": REFUSED, f"{TOOLKIT}/7.log": SET_UP}, None),
+        ({f"{TOOLKIT}/6.log": REFUSED, f"{NEXT}/0.log": SET_UP}, None),
+        ({f"{TOOLKIT.replace('nvidia-container-toolkit-ctr', 'driver-validation')}/0.log": REFUSED}, None),
+    ],
+)
+def test_how_the_toolkits_pod_ended(files: dict[str, str], found: str | None) -> None:
+    assert refused(RecordedMachine(files)) == found
+    host = Host(container=None, wsl=None)
+    assert cluster.probe(RecordedMachine(files | {"/var/lib/kubelet/kubeconfig": ""}), host).toolkit_refused == found
 
 
 def test_logs_that_cannot_be_read_are_unknown() -> None:

@@ -232,7 +232,8 @@ def test_the_hook_of_older_podmans() -> None:
 def test_a_toolkit_from_before_nvidia_ctk_is_asked_by_its_own_tool() -> None:
     tools = {"/usr/bin/nvidia-container-runtime": "", "/usr/bin/nvidia-container-cli": ""}
     said = {"nvidia-container-cli --version": "version: 1.3.3\nbuild date: 2021-02-05T13:29+00:00\n"}
-    assert look(RecordedMachine(tools, env=ENV, commands=said)).toolkit == "1.3.3"
+    seen = look(RecordedMachine(tools, env=ENV, commands=said))
+    assert (seen.toolkit, seen.toolkit_path) == ("1.3.3", "/usr/bin/nvidia-container-cli")
 
 
 def test_a_program_of_the_toolkit_that_cannot_start() -> None:

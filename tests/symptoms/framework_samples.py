@@ -117,7 +117,6 @@ FRAMEWORKS = [
     Sample("rocm-runtime", trace("ImportError: libhiprtc.so.7: cannot open shared object file: No such file or directory", "migraphx.py")),
     Sample("libmpi", trace("ImportError: libmpi.so.12: cannot open shared object file: No such file or directory", "tensorrt_llm/logger.py")),
     Sample("bindings-driver", trace("cuda.bindings._internal.utils.NotSupportedError: CUDA driver version 13000 is not supported", "numba_cuda/numba/cuda/dispatcher.py")),
-    Sample("nvjitlink-old", trace("RuntimeError: Linker error log: ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink library", "numba_cuda/x.py")),
     Sample("conda-pytorch-cuda", "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - pytorch-cuda=12.8\n"),
     Sample("nvidia-placeholder", "RuntimeError: The package you are trying to install is only a placeholder project on PyPI.org repository."),
     Sample("extra-unknown", "WARNING: jax 0.7.2 does not provide the extra 'cuda12-pip'\n"),
