@@ -66,6 +66,12 @@ def test_the_first_error_decides() -> None:
     )
 
 
+def test_the_tests_of_the_kernel_fail_with_a_newer_compiler() -> None:
+    problem, _ = found(failed("./common/inc/nv-mm.h:29:13: error: conflicting types for 'vm_fault_t'; have 'int'"))
+    assert "conftest" in (problem.cause or "")
+    assert "GCC 15" in (problem.cause or "")
+
+
 @pytest.mark.parametrize(
     ("line", "first"),
     [
