@@ -59,6 +59,7 @@ def _left_over(facts: Facts) -> tuple[str, ...]:
         "https://github.com/ollama/ollama/issues/9842",
         "https://github.com/ollama/ollama/issues/13844",
         "https://github.com/ollama/ollama/issues/11093",
+        "https://github.com/ollama/ollama/issues/14119",
     ),
     targets=installed,
     only_with=("ollama.program",),
@@ -66,8 +67,15 @@ def _left_over(facts: Facts) -> tuple[str, ...]:
     validated_on=("simulated 2026-11",),
 )
 def backend_missing(facts: Facts) -> Problem | None:
-    """Neither Vulkan's library nor the one for this machine's GPUs is there; a warning with the CPU's alone."""
+    """Neither Vulkan's library nor the one for this machine's GPUs is there, or that one lacks what it needs."""
     backends, wanted = known(facts.ollama.backends), wanted_backend(facts)
+    if wanted in backends and not {"base", "cpu"} & set(backends):
+        return Problem(
+            f"Ollama in {present(facts.ollama.directory)} is incomplete: it has {_NAMES[wanted][1]}, but neither "
+            "libggml-base.so, which that needs, nor a library for the CPU (libggml-cpu-*.so). So no library loads, and "
+            "it computes on the CPU.",
+            severity=Severity.WARNING,
+        )
     if wanted is None or wanted in backends or "vulkan" in backends:
         return None
     title, library, vendor = _NAMES[wanted]

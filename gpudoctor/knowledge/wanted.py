@@ -41,6 +41,7 @@ class Wanted(KnowledgeTable, frozen=True):
     extensions: frozenset[str]
     records: dict[str, str]
     computing: tuple[str, ...]
+    users: tuple[str, ...]
     other_projects: tuple[str, ...]
     same_paths: tuple[tuple[str, str], ...]
     module: tuple[Module, ...]

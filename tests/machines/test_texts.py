@@ -12,7 +12,7 @@ from tests.machines.registry import Machine, machines
 
 TEXTS = Path(__file__).parent / "texts"
 # No matter of the machine: how many checks there are, how long they took, and what a machine made by hand leaves open.
-COUNTS = re.compile(r"\d+(?= passed\b)|(?<=\()\d+(?= checks\))|(?<=\()\d+\.\d s(?=\))")
+COUNTS = re.compile(r"\d+(?= (?:passed|without a finding)\b)|(?<=\()\d+(?= checks\))|(?<=\()\d+\.\d s(?=\))")
 UNKNOWN = re.compile(r"\d+ unknown \(--verbose lists them\), ")
 EVERY = machines()
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from gpudoctor.knowledge.wanted import computes, is_extension, matters, module_of
+from gpudoctor.knowledge.wanted import computes, is_extension, matters, module_of, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import is_optional, normalise, required_name
@@ -25,6 +25,19 @@ _GPU = (
     *("jax", "jaxlib", "tensorflow", "torch"),
 )
 _DECLARES = pattern(rf"(?mi)^Requires-Dist:\s*({'|'.join(_GPU)})\s*(?![\w.-])(?![^\n]*extra)")
+# What frameworks load, and parts of them.
+_LIBRARIES = (
+    "nvidia-",
+    "cuda-",
+    "triton",
+    "pytorch-triton",
+    "jax-cuda",
+    "jax-rocm",
+    "rocm",
+    "amd-",
+    "intel-",
+    "tensorrt",
+)
 # They have no import of their own that says more than the framework's.
 _HELPERS = ("triton", "pytorch-triton")
 
@@ -77,13 +90,19 @@ def declaring(
     """
     ranked = []
     for one in found:
-        if matters(one.package.name) or not one.place.endswith(".dist-info") or _is_compiled(machine, one):
+        name = one.package.name
+        if not one.place.endswith(".dist-info") or _is_part(name) or _is_compiled(machine, one):
             continue
         required = _DECLARES.findall(text_of(machine, f"{one.place}/METADATA"))
-        if required:
-            rank = min(next(n for n, part in enumerate(_GPU) if re.fullmatch(part, r, re.I)) for r in required)
-            ranked.append((rank, one.package.name, completed(machine, one, names)))
+        if required or name in wanted().users:
+            places = (next(n for n, part in enumerate(_GPU) if re.fullmatch(part, r, re.I)) for r in required)
+            ranked.append((min(places, default=len(_GPU)), name, completed(machine, one, names)))
     return tuple(one for _, _, one in sorted(ranked, key=lambda each: each[:2]))
+
+
+def _is_part(name: str) -> bool:
+    """Whether a distribution is a framework, a library of one, or imported as one that computes on GPUs."""
+    return computes(name) or module_of(name) is not None or name.startswith(_LIBRARIES)
 
 
 def needs_torch(one: FoundDistribution) -> bool:
@@ -100,6 +119,16 @@ def modules_of(one: FoundDistribution) -> tuple[str, ...]:
     known = module_of(one.package.name)
     own = [top for top in tops if normalise(top) == one.package.name or top == known]
     return tuple(own or [top for top in tops if top not in _NO_PACKAGES][:1])
+
+
+def module_in_namespace(machine: Machine, one: FoundDistribution) -> tuple[str, ...]:
+    """The package of a distribution within a namespace of its own name: pyannote.audio of pyannote-audio."""
+    words, folder = one.package.name.split("-"), one.place.rpartition("/")[0]
+    for first in range(1, len(words)):
+        outer, inner = "_".join(words[:first]), "_".join(words[first:])
+        if machine.exists(f"{folder}/{outer}/{inner}/__init__.py"):
+            return (f"{outer}.{inner}",)
+    return ()
 
 
 _NO_PACKAGES = ("benchmark", "benchmarks", "docs", "examples", "scripts", "test", "tests", "tools")

@@ -1,6 +1,7 @@
 """Imports the packages that compute on GPUs, each in a child of its own, and keeps what they say."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,15 +13,16 @@ from msgspec.structs import replace
 from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
+from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.knowledge.wanted import computes, part_for
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.crash_output import tail
-from gpudoctor.parsers.metadata import is_optional, normalise
+from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
-from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
+from gpudoctor.probes.python.gpu_packages import module_in_namespace, modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
 from gpudoctor.probes.python.packages import FoundDistribution
 from gpudoctor.probes.temp_home import spare_home
@@ -63,7 +65,7 @@ def probe(
     unmet, begun = {each.package for each in python.unmet}, monotonic()
     wanted = [(one, module) for one in packages for module in modules_of(one)]
     wanted.sort(key=lambda job: (job[0].package.name not in unmet, not computes(job[0].package.name)))
-    later = [(one, module) for one in dependents for module in modules_of(one)[:1]]
+    later = [(one, module) for one in dependents for module in modules_of(one)[:1] or module_in_namespace(machine, one)]
     later.sort(key=lambda job: job[0].package.name not in unmet)
     if not (wanted or later):
         return ()
@@ -109,10 +111,23 @@ def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
     top = name.partition(".")[0]
     required = [normalise(line) for line in found.package.requires if not is_optional(line)]
     foreign = bool(top) and top != one.module and any(_is_of(normalise(top), line) for line in required)
-    if one.error is None or foreign or _LOADER.search(error):
+    if one.error is None or foreign or _LOADER.search(error) or _is_known(error) or _names_release(error, required):
         return replace(one, dependent=True, hung=False, died=None)
     why = one.error if isinstance(one.error, Unknown) else Unknown(f"its import needs something else: {error[:200]}")
     return replace(one, dependent=True, error=why, hung=False, died=None)
+
+
+def _is_known(error: str) -> bool:
+    """Whether a table knows which package dropped what an import did not find, and since when."""
+    return any(re.search(row.pattern, error) for row in release_families().removed)
+
+
+def _names_release(error: str, required: Sequence[str]) -> bool:
+    """Whether a package itself refuses the release of one that it requires: "Numba needs NumPy 2.1 or less"."""
+    if not error.startswith("ImportError: "):
+        return False
+    names = {required_name(line) for line in required}
+    return any(re.search(rf"(?i)\b{re.escape(name)}\b[^\n]{{0,20}}\d", error) for name in names)
 
 
 def _is_of(module: str, requirement: str) -> bool:

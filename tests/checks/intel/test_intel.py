@@ -285,6 +285,8 @@ def test_level_zero_is_installed_by_the_distributions_own_packages() -> None:
          f"PyTorch 2.9.1 is built for the CPU only, so it cannot use the I{ARC_NAME}.", "advice"),
         (arc_host(framework(live=live(0)), intel__level_zero=None),
          f"PyTorch 2.7.1 is built for CUDA, so it cannot use the I{ARC_NAME}.", "advice"),
+        (arc_host(framework(live=live(0)), intel__level_zero=None, host__container="docker"),
+         f"PyTorch 2.7.1 is built for CUDA, so it cannot use the I{ARC_NAME}.", "warn"),
     ],
 )  # fmt: skip
 def test_torch_not_for_xpu(facts: Facts, message: str, severity: str) -> None:

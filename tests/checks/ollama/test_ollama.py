@@ -38,6 +38,12 @@ def ollama(facts: Facts, *backends: str, **changes: Any) -> Facts:
     return change(facts, "ollama", Ollama(**(plain | {"release": None} | changes)))
 
 
+HALF = (
+    f"Ollama in {LIB} is incomplete: it has libggml-cuda.so, but neither libggml-base.so, which that needs, nor a "
+    "library for the CPU (libggml-cpu-*.so). So no library loads, and it computes on the CPU."
+)
+
+
 def halo(gfx: str = "gfx1151") -> Facts:
     gpu = msgspec.structs.replace(RADEON, name="Radeon 8060S", gfx=gfx, integrated=True)
     return change(amd_host((gpu,)), "host.platform", "bare")
@@ -58,6 +64,8 @@ def halo(gfx: str = "gfx1151") -> Facts:
         (ollama(halo(), "cuda", "hip"), PASS, None),
         (ollama(halo(), "cuda", "vulkan"), PASS, None),
         (ollama(nvidia_host(), "cuda"), PASS, None),
+        (ollama(nvidia_host(), backends=("cuda",)), ("problem", HALF), Severity.WARNING),
+        (ollama(nvidia_host(), backends=("base", "cuda")), PASS, None),
         (ollama(nvidia_host(), backends=(), release="0.5.1"), PASS, None),  # whose libraries are within the program
         (ollama(nvidia_host(), backends=(), release="0.6.1"), ("problem", f"Ollama 0.6.1 {EMPTY}"), Severity.ERROR),
         (ollama(nvidia_host(), backends=(), release=WHY), ("unknown", "not to be seen"), None),

@@ -198,6 +198,13 @@ def test_what_one_package_lacks_explains_no_other_error(failing: str, error: str
     assert len(shape(facts, import_fails, undeclared_requirement)) == causes
 
 
+@pytest.mark.parametrize(("other", "outcome"), [("2025.3.8", "problem"), ("2025.3.9", "pass")])
+def test_what_an_extra_alone_requires_counts_where_it_is_installed(other: str, outcome: str) -> None:
+    line = "unsloth_zoo>=2025.3.9; extra == 'huggingface'"
+    facts = having(packages=(package("unsloth", "2025.3.9", requires=(line,)), package("unsloth-zoo", other)))
+    assert one(undeclared_requirement, facts)[0] == outcome
+
+
 def test_the_older_release_is_not_offered_where_another_package_requires_the_newer() -> None:
     facts = cuda_python(torch_needs=("cuda-bindings<14,>=13.0.3",))
     typed = commands(module_removed, facts)

@@ -93,6 +93,26 @@ def dependents_in(site: Path) -> tuple[FoundDistribution, ...]:
     return declaring(here, find(here, entries(here, [str(site)], "", None, [str(site)]), names), names)
 
 
+def test_who_runs_on_a_framework_and_does_not_say_so_is_imported_too(tmp_path: Path) -> None:
+    lay(tmp_path, "diffusers")
+    lay(tmp_path, "torchtnt", requires=("torch",))  # a name like PyTorch's own
+    lay(tmp_path, "nvidia-cublas-cu12", requires=("torch",))
+    lay(tmp_path, "other")
+    assert [one.package.name for one in dependents_in(tmp_path)] == ["torchtnt", "diffusers"]
+
+
+def test_a_package_in_a_namespace_of_its_own_name(tmp_path: Path) -> None:
+    distribution(tmp_path, "pyannote-audio", "3.4.0", ("pyannote/audio/__init__.py",))
+    (tmp_path / "pyannote/audio/__init__.py").write_text(
+        "raise AttributeError(\"module 'torchaudio' has no attribute 'x'\")"
+    )
+    metadata = next(tmp_path.glob("pyannote*.dist-info")) / "METADATA"
+    metadata.write_text("Name: pyannote.audio\nVersion: 3.4.0\nRequires-Dist: torch\nRequires-Dist: torchaudio\n")
+    here = machine(PYTHONPATH=str(tmp_path), PATH=os.environ["PATH"], HOME=str(tmp_path))
+    (one,) = imports.probe(here, Python(path=sys.executable), (), dependents_in(tmp_path))  # type: ignore[misc]
+    assert (one.module, one.dependent) == ("pyannote.audio", True)
+
+
 def test_what_only_requires_a_gpu_package_is_imported_after_the_others(tmp_path: Path) -> None:
     lay(tmp_path, "aplain", requires=("torch>=2",))
     lay(
@@ -159,6 +179,9 @@ def test_after_the_time_for_all_of_them_none_is_begun_and_those_most_likely_brok
         ("AttributeError: 'NoneType' object has no attribute 'x'", False),
         ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", True),
         ("KeyError: 'OPENAI_API_KEY'", False),
+        ("ModuleNotFoundError: No module named 'pkg_resources'", True),  # which setuptools dropped
+        ("ImportError: Spikes needs Triton 3.3 or less. Got Triton 3.4.", True),
+        ("ImportError: please run the installer of spikes 2", False),
         ("SystemExit: 2", False),
     ],
 )
