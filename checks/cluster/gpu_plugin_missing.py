@@ -95,7 +95,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="slurmd cannot detect the GPUs: Slurm lacks the plugin that gres.conf asks for",
+    title="Slurm lacks the plugin by which slurmd is to detect the GPUs",
     severity=Severity.ERROR,
     cause="With AutoDetect=nvml or rsmi slurmd finds GPUs by a plugin of Slurm, gpu_nvml.so or gpu_rsmi.so, which is "
     "built only where NVML's or ROCm SMI's headers are installed; some distributions package it separately. Without it "
