@@ -35,7 +35,8 @@ def _windows(facts: Facts) -> bool:
 def _shared(facts: Facts) -> bool:
     found = facts.cluster
     of_pods = found.kubelet is True or found.cri_disabled is not None
-    return isinstance(found.scheduler, str) or isinstance(found.client, str) or of_pods
+    of_jobs = isinstance(found.scheduler, str) or isinstance(found.client, str) or found.slurm_node is not None
+    return of_jobs or of_pods
 
 
 def _rented(facts: Facts) -> bool:

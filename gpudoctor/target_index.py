@@ -31,6 +31,7 @@ TARGETS = {
     "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
     "queries.clusters:nodes_to_be": "cluster.cri-disabled",
+    "queries.clusters:slurm_nodes": "cluster.gpu-plugin-missing",
     "queries.containers:container_host": (
         "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
     ),

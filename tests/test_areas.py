@@ -9,6 +9,7 @@ from gpudoctor import catalogue, checks
 from gpudoctor.areas import GATES, concerning
 from gpudoctor.check_engine import Outcome, run
 from gpudoctor.facts import Cloud, Cluster, Facts, Framework, Host, IntelFacts, Python, Smoke, SmokeRun
+from gpudoctor.facts.cluster import SlurmNode
 from tests.builders import change, framework, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import ARC, UHD
@@ -40,6 +41,7 @@ PLACES = {
     ),
     "a batch job": change(nvidia_host(), "cluster", Cluster(scheduler="slurm")),
     "a login node": change(plain_host(), "cluster", Cluster(client="/usr/bin/sbatch")),
+    "a node of Slurm": change(nvidia_host(), "cluster", Cluster(slurm_node=SlurmNode())),
     "a node of Kubernetes": change(nvidia_host(), "cluster", Cluster(kubelet=True)),
     "an instance of a cloud": change(nvidia_host(), "cloud", Cloud(provider="aws", instance="p4d.24xlarge")),
     "a hosted notebook": change(plain_host(), "cloud", Cloud(notebook="colab")),
@@ -83,7 +85,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
     made_for = {
         **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), nvidia),
         "wsl": {"windows_gpu", "wsl_machine", "_distributions", "_builds"},
-        "cluster": {"jobs", "members", "kubernetes_nodes", "nodes_to_be"},
+        "cluster": {"jobs", "members", "kubernetes_nodes", "nodes_to_be", "slurm_nodes"},
         "cloud": {"gpu_instances", "cpu_instances", "notebooks", "virtual_gpus"},
         "intel": {
             "cards_to_drive",

@@ -17,6 +17,16 @@ class IgnoredDropIn(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
+class SlurmNode(msgspec.Struct, frozen=True, kw_only=True):
+    """How slurmd, which is installed here, is to find this machine's GPUs."""
+
+    gres_conf: str | None = None  # the file that says it: "/etc/slurm/gres.conf"; None: none was found
+    autodetect: Maybe[str | None] = NOT  # its AutoDetect for this node: "nvml", "rsmi"; None: nothing or "off"
+    lists_gpus: bool = False  # a line of it names or counts this node's GPUs
+    plugin_folders: Maybe[tuple[str, ...]] = NOT  # with Slurm's plugins: "/usr/lib64/slurm"
+    gpu_plugins: Maybe[tuple[str, ...]] = NOT  # the gpu_*.so in any of them: "generic", "nvidia", "nvml"
+
+
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """What a batch system or Kubernetes says of this process and this machine; nothing of it is asked by network."""
 
@@ -36,3 +46,4 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     own_runtime: str | None = None  # the Kubernetes here that brings its own containerd: k3s, rke2, k0s, microk8s
     cri_disabled: str | None = None  # the file by which the kubelet's containerd turns CRI off; None: none does
     ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read
+    slurm_node: SlurmNode | None = None  # None: slurmd is not here

@@ -3,7 +3,7 @@
 import re
 
 from gpudoctor.facts import Cluster, Host
-from gpudoctor.facts.cluster import IgnoredDropIn
+from gpudoctor.facts.cluster import IgnoredDropIn, SlurmNode
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -21,6 +21,7 @@ _GRANTED = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "GPU_DEVI
 _ASKED = pattern(r"SLURM_(?:\w*GPU\w*|(?:STEP_)?GRES\w*|TRES_PER_\w+)")
 _CLIENTS = (("slurm", "sbatch"), ("lsf", "bsub"))
 _SLURM_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
+_SLURMD = ("/usr/sbin", "/usr/local/sbin", "/opt/slurm/sbin")
 # The group of all pods: a running kubelet makes it, in one of its two cgroup drivers' names.
 _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
 # The kubelet's access to its cluster, written where a machine becomes a node: kubeadm's, and AKS's and EKS's; and the
@@ -54,7 +55,17 @@ def probe(machine: Machine, host: Host) -> Cluster:
         own_runtime=own,
         cri_disabled=no_cri,
         ignored_drop_ins=ignored,
+        slurm_node=_slurm_node(machine, host),
     )
+
+
+def _slurm_node(machine: Machine, host: Host) -> SlurmNode | None:
+    slurmd = machine.which("slurmd", _SLURMD)
+    if slurmd is None:
+        return None
+    from gpudoctor.probes.slurm_node import probe as of_node
+
+    return of_node(machine, slurmd, known_or(host.hostname, None))
 
 
 def _pod_runtime(

@@ -32,6 +32,12 @@ def nodes_to_be(facts: Facts) -> Iterator[tuple[About, Facts]]:
         yield MACHINE, facts
 
 
+def slurm_nodes(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine with slurmd, which offers its GPUs to jobs."""
+    if facts.cluster.slurm_node is not None:
+        yield MACHINE, facts
+
+
 def system(facts: Facts) -> str:
     """The batch system's usual name."""
     found = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of
