@@ -183,7 +183,7 @@ TARGETS = {
     "targets:torches": (
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
-        "libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
+        "libraries.amdsmi-mismatch libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
         "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.compile-unsupported pytorch.cpu-build "
         "pytorch.nvrtc-too-old pytorch.user-without-name rocm.space-in-path"
     ),
@@ -277,6 +277,7 @@ ONLY_WITH = {
     "host.shm-small": ("targets:machine", "gpus"),
     "jax.arch-missing": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "jax.driver-too-old": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
+    "libraries.amdsmi-mismatch": ("targets:torches", "pythons.packages.name=amdsmi"),
     "libraries.cudnn-pin-broken": ("targets:pythons", "pythons.unmet"),
     "libraries.cudnn-without-gpu": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices"),
     "libraries.mixed-cuda-majors": ("targets:pythons", "pythons.frameworks.cuda"),
