@@ -8,6 +8,7 @@ TARGETS = {
         "rocm.uncorrectable-errors"
     ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
+    "queries.amd_driver:amd_driver": "rocm.dkms-build-failed rocm.half-installed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
     "queries.apple:mac_pythons": "apple.rosetta-python",
     "queries.apple:mac_tensorflows": "apple.tensorflow-metal-mismatch apple.tensorflow-metal-missing",
@@ -114,13 +115,13 @@ TARGETS = {
     "queries.windows:windows_pythons": "windows.long-paths-off",
     "queries.windows:windows_torches": "windows.torch-not-for-amd",
     "targets:amd_compute": (
-        "rocm.comgr-missing rocm.dkms-build-failed rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.half-installed "
-        "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
-        "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
-        "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
-        "rocm.render-node-closed rocm.repository-of-another-release rocm.runtime-unloadable rocm.small-bar "
-        "rocm.ttm-limit-not-in-effect visibility.hip-hides-all visibility.hip-integrated-first "
-        "visibility.hip-out-of-range visibility.hip-selects-integrated visibility.rocr-and-hip"
+        "rocm.comgr-missing rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.hive-split rocm.iommu-translates "
+        "rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission rocm.kfd-refused rocm.no-topology rocm.not-loaded "
+        "rocm.only-root-opens rocm.override-left-on rocm.override-of-another-isa rocm.partitions-differ "
+        "rocm.partitions-missing rocm.pcie-atomics rocm.render-node-closed rocm.repository-of-another-release "
+        "rocm.runtime-unloadable rocm.small-bar rocm.ttm-limit-not-in-effect visibility.hip-hides-all "
+        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
+        "visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
