@@ -8,6 +8,7 @@ TARGETS = {
         "rocm.uncorrectable-errors"
     ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
+    "queries.amd_driver:amd_driver": "rocm.dkms-build-failed rocm.half-installed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
     "queries.apple:mac_pythons": "apple.rosetta-python",
     "queries.apple:mac_tensorflows": "apple.tensorflow-metal-mismatch apple.tensorflow-metal-missing",
@@ -115,13 +116,13 @@ TARGETS = {
     "queries.windows:windows_pythons": "windows.long-paths-off",
     "queries.windows:windows_torches": "windows.torch-not-for-amd",
     "targets:amd_compute": (
-        "rocm.comgr-missing rocm.dkms-build-failed rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.half-installed "
-        "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
-        "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
-        "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
-        "rocm.render-node-closed rocm.repository-of-another-release rocm.runtime-unloadable rocm.small-bar "
-        "rocm.ttm-limit-not-in-effect visibility.hip-hides-all visibility.hip-integrated-first "
-        "visibility.hip-out-of-range visibility.hip-selects-integrated visibility.rocr-and-hip"
+        "rocm.comgr-missing rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.hive-split rocm.iommu-translates "
+        "rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission rocm.kfd-refused rocm.no-topology rocm.not-loaded "
+        "rocm.only-root-opens rocm.override-left-on rocm.override-of-another-isa rocm.partitions-differ "
+        "rocm.partitions-missing rocm.pcie-atomics rocm.render-node-closed rocm.repository-of-another-release "
+        "rocm.runtime-unloadable rocm.small-bar rocm.ttm-limit-not-in-effect visibility.hip-hides-all "
+        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
+        "visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -184,7 +185,7 @@ TARGETS = {
     "targets:torches": (
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
-        "libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
+        "libraries.amdsmi-mismatch libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
         "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.compile-unsupported pytorch.cpu-build "
         "pytorch.nvrtc-too-old pytorch.user-without-name rocm.space-in-path"
     ),
@@ -278,6 +279,7 @@ ONLY_WITH = {
     "host.shm-small": ("targets:machine", "gpus"),
     "jax.arch-missing": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "jax.driver-too-old": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
+    "libraries.amdsmi-mismatch": ("targets:torches", "pythons.packages.name=amdsmi"),
     "libraries.cudnn-pin-broken": ("targets:pythons", "pythons.unmet"),
     "libraries.cudnn-without-gpu": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices"),
     "libraries.mixed-cuda-majors": ("targets:pythons", "pythons.frameworks.cuda"),

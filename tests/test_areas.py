@@ -27,6 +27,9 @@ PLACES = {
     "nothing is there": plain_host(),
     "NVIDIA": nvidia_host(2),
     "AMD": amd_host(),
+    "AMD's driver alone": change(
+        amd_host(rocm=None, rocm_path=None, packages=(("amdgpu-dkms", "1:6.16.13", "iF"),)), "pythons", ()
+    ),
     "WSL 2": change(nvidia_host(), "host.wsl", 2),
     "WSL 1": change(plain_host(), "host.wsl", 1),
     "a container": change(nvidia_host(), "host.container", "docker"),

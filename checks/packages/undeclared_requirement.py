@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
+from gpudoctor.fixes import amd_smi
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
@@ -156,11 +157,12 @@ def _proof(on: OnPython, found: _Broken) -> Task | None:
 def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
     """Install the module of the ROCm that is here, whose library it calls: another release lacks functions."""
     rocm = known_or(on.facts.amd.rocm_path, None)
-    source = f"{rocm}/share/amd_smi" if rocm else name
     of = "that ROCm contains (package amd-smi-lib)" if rocm else "of the ROCm release that PyTorch is built for"
+    if amd_smi.of_wheels(on):
+        of = "that ROCm's wheels contain"
     message = f"Install the {name} module {of}.{lasting(on.facts)}"
     proof = verify(on.python, f"import {name}; {name}.amdsmi_init()")
-    return (Fix(message, (install(on.python, source),), "reinstall-package", verify=proof),)
+    return (Fix(message, (install(on.python, amd_smi.source(on)),), "reinstall-package", verify=proof),)
 
 
 @check(

@@ -7,8 +7,9 @@ from gpudoctor.facts import Dkms, Facts
 from gpudoctor.fixes import amd, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.amd_driver import amd_driver, works
 from gpudoctor.queries.packages import numbers
-from gpudoctor.targets import amd_compute, in_container
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Shell, as_root, query
 
 
@@ -71,7 +72,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ROCm/legacy-rocm-build/issues/5085",
         "https://github.com/ROCm/legacy-rocm-build/issues/3701",
     ),
-    targets=amd_compute,
+    targets=amd_driver,
     caused_by=("rocm.half-installed", "rocm.repository-of-another-release"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
@@ -83,10 +84,11 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     lines = _missing(facts)
     if not lines:
         return None
-    nodes = known_or(facts.amd.kfd, ())
-    works = bool(nodes) and nodes[0].error is None
+    fine = works(facts)
     named = "; ".join(f"{d.module}/{d.version}{f', {d.kernel}' if d.kernel else ''}: {d.state}" for d in lines)
     message = f"DKMS has not installed amdgpu for kernel {known(facts.host.kernel.release)} ({named})."
-    if works:
-        message += " The kernel's own (in-tree) amdgpu is loaded instead, and /dev/kfd opens."
-    return Problem(message, severity=Severity.ADVICE if works else Severity.ERROR)
+    if fine:
+        node = next(iter(known_or(facts.amd.kfd, ())), None)
+        opens = ", and /dev/kfd opens" if node and node.error is None else ""
+        message += f" The kernel's own (in-tree) amdgpu is loaded instead{opens}."
+    return Problem(message, severity=Severity.ADVICE if fine else Severity.ERROR)

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import amd
 from gpudoctor.maybe import known, known_or
-from gpudoctor.targets import amd_compute
+from gpudoctor.queries.amd_driver import amd_driver, works
 
 # dpkg-query(1), second letter of db:Status-Abbrev: half-installed, unpacked, half-configured.
 WORDS = {"H": "half-installed", "U": "unpacked but not configured", "F": "half-configured (its postinst script failed)"}
@@ -22,20 +22,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (remove, finish) if repeats else (finish, remove)
 
 
-def works(facts: Facts) -> bool:
-    """Whether /dev/kfd opens."""
-    nodes = known_or(facts.amd.kfd, ())
-    return bool(nodes) and nodes[0].error is None
-
-
 @check(
     title="AMD's driver packages are only half installed",
     severity=Severity.ERROR,
     cause="The package's installation stopped, usually because DKMS could not build the module for this kernel. The "
-    "kernel then loads its own amdgpu or a mix of files, and libraries and driver do not match.",
+    "kernel then loads its own amdgpu or a mix of files, and libraries and driver do not match. apt ends each "
+    "later installation with the same error, and ROCm's packages that it was to set up next may be missing.",
     fixes=_fixes,
-    references=("https://github.com/ROCm/legacy-rocm-build/issues/1211", amd.INSTALL),
-    targets=amd_compute,
+    references=(
+        "https://github.com/ROCm/legacy-rocm-build/issues/1211",
+        "https://github.com/ROCm/legacy-rocm-build/issues/6193",
+        amd.INSTALL,
+    ),
+    targets=amd_driver,
     caused_by=("rocm.repository-of-another-release",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -93,7 +93,9 @@ def _module_refuses(node: DeviceNode) -> Fix:
 
 
 def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
-    """Finish the installation of half-installed packages, or remove them."""
+    """Finish the installation of half-installed packages, or remove those that build the module; else all of them."""
+    builds = tuple(name for name in names if "dkms" in name) or names
+    rest: Tasks = (as_root("dpkg", "--configure", "-a"),) if builds != names else ()
     return (
         Fix(
             "Finish the packages' installation; the error that follows shows why it stopped.",
@@ -109,13 +111,13 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
         ),
         Fix(
             "If the module does not build for this kernel: remove AMD's DKMS packages. The kernel's own amdgpu works "
-            "with ROCm too.",
-            (*system.remove(facts, *names), as_root("reboot")),
+            "with ROCm too, which `amdgpu-install --usecase=rocm --no-dkms` installs without them.",
+            (*system.remove(facts, *builds), *rest, as_root("reboot")),
             "reinstall-package",
             root=True,
             needs="reboot",
             impact="persistent",
-            undo=system.install(facts, *names),
+            undo=system.install(facts, *builds),
             verify=Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True),
         ),
     )

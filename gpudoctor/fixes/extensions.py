@@ -116,7 +116,8 @@ def for_capability(on: OnPython, code: PackageCode, capability: str) -> tuple[Fi
         f"Build {name} here for this GPU, without the wheel that pip keeps of an earlier build, which needs "
         f"{_nvcc(on, torch)}. A source tree's own directory build/ has to be removed first.{lasting(on.facts)}"
     )
-    proof = filtered(query("cuobjdump", "--list-elf", code.path), query("grep", sm(capability)))
+    counted = filtered(query("cuobjdump", "--list-elf", code.path), query("grep", sm(capability)))
+    proof = counted if code.path else None
     return (Fix(message, (command,), "reinstall-package", verify=proof), *fixes)
 
 
@@ -128,8 +129,9 @@ def with_module(on: OnPython, code: PackageCode, capability: str) -> tuple[Fix, 
         code: the package, and the code that it has.
         capability: the GPU's, "8.9".
     """
-    build = for_capability(on, code, capability)[:1]
     row = next(row for row in cuda_extensions().module_of if row.package == code.package)
+    imports = frameworks.verify(on.python, f"import torch; import {row.package}.{row.modules[capability]}")
+    build = [msgspec.structs.replace(fix, verify=imports) for fix in for_capability(on, code, capability)[:1]]
     message = (
         f"Without compiling: install {row.package} {row.without}, which Triton compiles for the GPU when it runs; it "
         f"has fewer functions.{lasting(on.facts)}"

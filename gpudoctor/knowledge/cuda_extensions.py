@@ -75,6 +75,11 @@ def cuda_extensions() -> CudaExtensions:
     return load("cuda_extensions", CudaExtensions)
 
 
+def has_modules(package: str) -> bool:
+    """Whether a package has compiled modules for generations of GPUs."""
+    return any(row.package == package for row in cuda_extensions().module_of)
+
+
 def module_missing(package: str, libraries: Sequence[str], capability: str) -> str | None:
     """The module for a GPU that a build of a package does not have; None: it has it, or needs none.
 

@@ -96,6 +96,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     rocblas: RocBlas
     apt: RocmOfApt
     wheels: dict[str, str]
+    amdsmi: dict[str, str]
 
 
 @cache

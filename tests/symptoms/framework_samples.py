@@ -233,6 +233,8 @@ FRAMEWORKS = [
     Sample("vllm-bnb", trace("ValueError: Unknown quantization method: bitsandbytes. Must be one of ['awq', 'gptq'].", "vllm/config/model.py")),
     Sample("vllm-sleep", trace("AssertionError: Expandable segments are not compatible with memory pool. Please track https://github.com/pytorch/pytorch/issues/147851 for the latest updates.", "vllm/device_allocator/cumem.py")),
     Sample("sage-modules", trace("AssertionError: SM89 kernel is not available. Make sure you GPUs with compute capability 8.9.", "sageattention/core.py")),
+    Sample("amdsmi-library", trace("AttributeError: /opt/rocm/lib/libamd_smi.so: undefined symbol: amdsmi_get_cpu_affinity_with_scope", "amdsmi/amdsmi_wrapper.py")),
+    Sample("amdsmi-library", trace("KeyError: 'libamd_smi.so'", "amdsmi/amdsmi_wrapper.py")),
     Sample("hf-transfer", trace("ValueError: Fast download using 'hf_transfer' is enabled (HF_HUB_ENABLE_HF_TRANSFER=1) but 'hf_transfer' package is not available in your environment. Try `pip install hf_transfer`.", "huggingface_hub/file_download.py")),
     Sample("dummy-base", trace("RuntimeError: Tried to instantiate dummy base class Stream", "torch/cuda/streams.py")),
     # -- what people type -------------------------------------------------------------------------------------------

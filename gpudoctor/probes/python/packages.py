@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from gpudoctor.facts.python import Package
-from gpudoctor.knowledge.wanted import matters, wanted
+from gpudoctor.knowledge.wanted import is_extension, matters, wanted
 from gpudoctor.machine import Machine
 from gpudoctor.parsers import metadata
 
@@ -92,28 +92,36 @@ def _in_folder(machine: Machine, entry: PathEntry, names: DirectoryNames) -> Ite
         if name.endswith((".dist-info", ".egg-info")) and name[0] != "~":
             yield _distribution(machine, entry.path, name, names)
         elif name == "EGG-INFO" and entry.path.endswith(".egg"):
-            egg = os.path.basename(entry.path).removesuffix(".egg")
-            yield FoundDistribution(_egg(machine, entry.path, egg, f"{entry.path}/EGG-INFO"), f"{entry.path}/EGG-INFO")
+            egg, place = os.path.basename(entry.path).removesuffix(".egg"), f"{entry.path}/EGG-INFO"
+            yield FoundDistribution(_egg(machine, entry.path, egg, place, names), place)
 
 
 def _distribution(machine: Machine, folder: str, name: str, names: DirectoryNames) -> FoundDistribution:
     place, stem = f"{folder}/{name}", name[: -len(".dist-info")]  # .egg-info is as long less one
     if name.endswith(".egg-info"):
-        return FoundDistribution(_egg(machine, folder, name.removesuffix(".egg-info"), place), place)
+        return FoundDistribution(_egg(machine, folder, name.removesuffix(".egg-info"), place, names), place)
     written, _, version = stem.rpartition("-")
     package = Package(name=metadata.normalise(written or stem), version=version if written else "", directory=folder)
     found = FoundDistribution(package, place)
     return completed(machine, found, names) if matters(package.name) else found
 
 
-def _egg(machine: Machine, folder: str, stem: str, place: str) -> Package:
-    """A distribution from an .egg-info name; only a development checkout's name lacks the version."""
+def _egg(machine: Machine, folder: str, stem: str, place: str, names: DirectoryNames) -> Package:
+    """A distribution from an .egg-info name; only a development checkout's name lacks the version.
+
+    What `setup.py install` and `setup.py develop` leave has no RECORD: an extension's libraries lie in its module.
+    """
     name, _, rest = stem.partition("-")
     version = rest.partition("-py")[0]
     if not version:
         head = metadata.read_head(text_of(machine, f"{place}/PKG-INFO"))
         version = head.version or ""
-    return Package(name=metadata.normalise(name), version=version, directory=folder)
+    package = Package(name=metadata.normalise(name), version=version, directory=folder)
+    if not is_extension(package.name):
+        return package
+    there = names.of(f"{folder}/{package.name.replace('-', '_')}")
+    libraries = tuple(sorted(filter(_is_library, there)))[:_MOST_LIBRARIES]
+    return msgspec.structs.replace(package, libraries=libraries)
 
 
 def completed(machine: Machine, found: FoundDistribution, names: DirectoryNames) -> FoundDistribution:

@@ -1,5 +1,6 @@
 """Packages whose code is for other GPUs than the one that is here."""
 
+import msgspec
 import pytest
 
 from gpudoctor.check_engine import Severity, run
@@ -83,6 +84,25 @@ def test_the_module_for_the_generation_is_there(
 ) -> None:
     outcome, text = one(arch_missing, built(archs, modules, card))
     assert (outcome, lacks in text) == ("problem" if lacks else "pass", True)
+
+
+@pytest.mark.parametrize("archs", [None, Unknown("it has GPU code or sources of it in other files, too")])
+def test_names_of_files_show_it_where_no_code_was_counted(archs: object) -> None:
+    facts = built(("sm_80",), ("_qattn_sm80",), BLACKWELL)
+    code = () if archs is None else (msgspec.structs.replace(LOCAL, archs=archs),)
+    lacks = change(facts, "pythons.0.code", code)
+    assert one(arch_missing, lacks) == (
+        "problem",
+        f"sageattention {'2.2.0' if archs is None else '2.1.1'} was built without _qattn_sm89, its module for GPU 0 "
+        "(NVIDIA GeForce RTX 5090, Blackwell, compute capability 12.0, sm_120).",
+    )
+    proof = run(arch_missing, lacks)[0].fixes[0].verify
+    assert proof
+    assert "import sageattention._qattn_sm89" in shown(proof)
+    has = change(built(("sm_80",), ("_qattn_sm80", "_qattn_sm89"), BLACKWELL), "pythons.0.code", code)
+    assert one(arch_missing, has) == ("pass", "")
+    ampere = change(lacks, "gpus", (*known(lacks.gpus), gpu(1, **A100)))
+    assert [verdict.severity for verdict in run(arch_missing, ampere)] == [Severity.ADVICE]
 
 
 def test_a_missing_module_is_built_here_or_done_without() -> None:

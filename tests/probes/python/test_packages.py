@@ -89,6 +89,24 @@ def test_eggs_and_development_checkouts_are_distributions_too() -> None:
     ]
 
 
+def test_an_extension_that_setup_py_installed_has_the_libraries_of_its_module() -> None:
+    egg = "/env/eggs/sageattention-2.1.1-py3.11-linux-x86_64.egg"
+    library = "sageattention/_qattn_sm80.cpython-311-x86_64-linux-gnu.so"
+    host = RecordedMachine(
+        {
+            f"{egg}/EGG-INFO/PKG-INFO": "Name: sageattention\nVersion: 2.1.1\n",
+            **dict.fromkeys((f"{egg}/{library}", f"{egg}/sageattention/core.py", f"{SITE}/{library}"), ""),
+            f"{SITE}/sageattention-2.2.0-py3.11.egg-info/PKG-INFO": "Name: sageattention\nVersion: 2.2.0\n",
+        }
+    )
+    found = find(host, entries(host, [egg, SITE], "", None, [SITE]), DirectoryNames(host))
+    libraries = (library.rpartition("/")[2],)
+    assert [(each.package.version, each.package.libraries) for each in found] == [
+        ("2.1.1", libraries),
+        ("2.2.0", libraries),
+    ]
+
+
 def test_a_package_in_two_folders_appears_twice_in_the_order_of_sys_path(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     distribution(one, "torch", "2.0.1")
