@@ -5,7 +5,6 @@ from typing import NamedTuple
 from gpudoctor.check_engine import Action, Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.system import install
 from gpudoctor.maybe import known, known_or, phrase, present, text_of
 from gpudoctor.queries.clusters import slurm_nodes
 from gpudoctor.targets import cards_of, gpus_of, in_container
@@ -57,6 +56,8 @@ def _gpu_files(facts: Facts, vendor: str) -> str:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    from gpudoctor.fixes.system import install  # every machine with slurmd and no slurm.conf reads this check
+
     node = present(facts.cluster.slurm_node)
     way = _WAYS[present(node.autodetect)]
     boxed = in_container(facts)
