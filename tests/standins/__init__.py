@@ -41,4 +41,5 @@ def left_running(mark: str) -> list[int]:
 def clean_up(pids: list[int]) -> None:
     """Kill what a failing test left behind."""
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(pid, signal.SIGKILL)
