@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec.structs import replace
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, PackageImport, UnmetRequirement
 from gpudoctor.fixes.python import install
@@ -137,6 +139,12 @@ def unmet_requirement(on: OnPython) -> Problem | None:
     left = _left(on)
     if not left:
         return None
+    required = [_name(u) for u in left]
+    words = tuple(dict.fromkeys((*required, *(name.replace("-", "_") for name in required))))
+    return replace(_problem(on, left), breaks=tuple({u.package for u in left}), words=words)
+
+
+def _problem(on: OnPython, left: list[UnmetRequirement]) -> Problem:
     lines = tuple(f"{u.package} {u.version} requires {u.requires}, found: {u.found or 'nothing'}" for u in left)
     more = f" ({len(left) - 1} more)" if len(left) > 1 else ""
     victim, first = _victim(on, left[0]), left[0]
