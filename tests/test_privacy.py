@@ -43,6 +43,7 @@ SECRETS = [
     ("--no-token --verbose", "--no-token --verbose"),
     ("--max-tokens 4096 --tokenizer llama", "--max-tokens 4096 --tokenizer llama"),
     ("a token that was lost", "a token that was lost"),
+    ("cannot import name 'hf_cache_home'", "cannot import name 'hf_cache_home'"),
     ("aws_secret_access_key = geheim1/K7", "aws_secret_access_key = ***"),
     ('{"https://index.docker.io/v1/": {"auth": "geheim1"}}', '{"https://index.docker.io/v1/": {"auth": "***"}}'),
     ("netroot=iscsi:alice:geheim1@san::3260", "netroot=iscsi:***@san::3260"),

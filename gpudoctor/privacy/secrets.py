@@ -10,7 +10,7 @@ MASK = "***"
 # Tokens by their known beginnings, JSON Web Tokens, conda's token in a channel's address, the password in an address,
 # and long hexadecimal keys. A topic of a forum (/t/SLUG/1690) is no token, nor are bytes that a command writes out.
 _SECRET = pattern(
-    r"(?i:hf_(?!(?:hub|datasets|xet)_)|gh[opsur]_|github_pat_|sk-|xox[abprs]-|glpat-|nvapi-|pypi-|dckr_pat_|AKIA|ASIA|AIza)[A-Za-z0-9_\-]{8,}"
+    r"(?i:hf_)[A-Za-z0-9]{16,}|(?i:gh[opsur]_|github_pat_|sk-|xox[abprs]-|glpat-|nvapi-|pypi-|dckr_pat_|AKIA|ASIA|AIza)[A-Za-z0-9_\-]{8,}"
     r"|\beyJ[\w-]{8,1000}\.[\w-]+\.[\w-]*|(?<=/t/)[\w-]{8,}(?=/)(?!/[0-9]+(?![\w./-]))|(?<!fromhex\(\")\b[0-9a-fA-F]{32,}\b"
     r"|(?:(?<=://)|(?<=\biscsi:))[^/\s@'\"]+(?=@)"
 )

@@ -61,8 +61,14 @@ def _chosen(machine: Machine, found: Sequence[FoundDistribution], names: Directo
         if computes(name):
             if not name.startswith(_HELPERS):
                 yield one
-        elif (not matters(name) or name.startswith("torch-")) and _is_compiled(machine, one):
+        elif _is_unnamed_extension(machine, one):
             yield completed(machine, one, names)
+
+
+def _is_unnamed_extension(machine: Machine, one: FoundDistribution) -> bool:
+    """Whether a package that no table names computes on GPUs, by what it brings."""
+    name = one.package.name
+    return (not matters(name) or name.startswith("torch-")) and _is_compiled(machine, one)
 
 
 def _is_compiled(machine: Machine, one: FoundDistribution) -> bool:
@@ -91,7 +97,7 @@ def declaring(
     ranked = []
     for one in found:
         name = one.package.name
-        if not one.place.endswith(".dist-info") or _is_part(name) or _is_compiled(machine, one):
+        if not one.place.endswith(".dist-info") or _is_part(name) or _is_unnamed_extension(machine, one):
             continue
         required = _DECLARES.findall(text_of(machine, f"{one.place}/METADATA"))
         if required or name in wanted().users:

@@ -95,10 +95,11 @@ def dependents_in(site: Path) -> tuple[FoundDistribution, ...]:
 
 def test_who_runs_on_a_framework_and_does_not_say_so_is_imported_too(tmp_path: Path) -> None:
     lay(tmp_path, "diffusers")
+    lay(tmp_path, "transformers", "transformers/kernel.cu", requires=("torch; extra == 'torch'",))
     lay(tmp_path, "torchtnt", requires=("torch",))  # a name like PyTorch's own
     lay(tmp_path, "nvidia-cublas-cu12", requires=("torch",))
     lay(tmp_path, "other")
-    assert [one.package.name for one in dependents_in(tmp_path)] == ["torchtnt", "diffusers"]
+    assert [one.package.name for one in dependents_in(tmp_path)] == ["torchtnt", "diffusers", "transformers"]
 
 
 def test_a_package_in_a_namespace_of_its_own_name(tmp_path: Path) -> None:
