@@ -1,4 +1,4 @@
-"""NVIDIA's driver was told to let a GPU go that programs still have open, and waits for them."""
+"""NVIDIA's driver was asked to release a GPU that programs still have open, and waits for them."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.module import on_the_host
@@ -44,7 +44,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="NVIDIA's driver waits to let a GPU go",
+    title="NVIDIA's driver waits to release a GPU that programs have open",
     severity=Severity.ERROR,
     cause="Something took the GPU from the driver (a hand-over to vfio-pci, a removal from the bus, a laptop's "
     "firmware or hot-plug port) while programs had it open. The driver accepts no new programs on it and waits for the "
@@ -69,7 +69,7 @@ def removal_waits(on: OnAddress) -> Problem | None:
         return None
     where = "" if on.card is not None else " It is gone from the PCI bus."
     message = (
-        f"NVIDIA's driver has been told to let {on.name[0].lower()}{on.name[1:]} go{ago(on.facts, logged[-1])}, and "
+        f"NVIDIA's driver was asked to release {on.name[0].lower()}{on.name[1:]}{ago(on.facts, logged[-1])}, and "
         f"waits: programs still have it open.{where}"
     )
     return Problem(message, texts(logged[-1:]))

@@ -236,7 +236,7 @@ class Child:
 
 
 def let_others_go_on() -> None:
-    """Tell whoever may go on that this thread begins to wait for a child."""
+    """Let another thread go on with the rest: this one begins to wait for a child."""
     others: Callable[[], object] | None = getattr(WAITING, "others", None)
     if others:
         others()

@@ -33,7 +33,7 @@ def into_container(facts: Facts, node: DeviceNode, devices: tuple[str, ...], ver
     Args:
         facts: of a container that holds no whole system.
         node: the node that does not open.
-        devices: what its engine is told to pass, such as ("--device", "/dev/dri").
+        devices: the options by which its engine passes devices, such as ("--device", "/dev/dri").
         verify: what shows that it opens.
     """
     gid = known_or(node.gid, OVERFLOW)

@@ -1,4 +1,4 @@
-"""Fixes of what NCCL is told: unset a variable, or comment it out in NCCL's own files."""
+"""Fixes of NCCL's settings: unset a variable, or comment it out in NCCL's own files."""
 
 from itertools import chain
 
@@ -13,7 +13,7 @@ def withdraw(facts: Facts, *settings: NcclSetting, why: str = "") -> tuple[Fix, 
 
     Args:
         facts: the machine, on which they are set.
-        settings: what NCCL is told.
+        settings: of NCCL.
         why: what to add, sentences.
     """
     variables = [one.name for one in settings if one.file is None]

@@ -1,4 +1,4 @@
-"""What NCCL is told by variables, whether by the environment or by its own files."""
+"""NCCL's settings, from variables of the environment or its own files."""
 
 from gpudoctor.facts import Facts, NcclSetting
 

@@ -87,8 +87,7 @@ def _concerns(facts: Facts, python: Python, row: Undeclared, owner: Package) -> 
 
 
 def _named_by_extra(row: Undeclared, owner: Package) -> str:
-    """The lowest release that an extra of the package takes: ">=0.1.4"; "" where it names none."""
-    name = row.other.replace("-", "[-_.]")
-    line = re.compile(rf"{name}\s*\(?[=>]=\s*([\w.]+)\)?\s*;.*extra == ['\"]{row.extra}['\"]")
+    """The release that an extra of the package pins, as the lowest that it takes: ">=0.1.4"; "" where it names none."""
+    line = re.compile(rf"{re.escape(row.other)}\s*\(?==\s*([\w.]+)\)?\s*;.*extra == ['\"]{row.extra}['\"]")
     found = next((match for text in owner.requires if (match := line.match(text))), None)
     return f">={found[1]}" if found else ""

@@ -20,13 +20,13 @@ NEWER = having(UNBOUND, nvidia__kernel__loaded="595.99.02")
 @pytest.mark.parametrize(
     ("facts", "end"),
     [
-        (UNBOUND, f"{GPU} (AD102 [GeForce RTX 4090]) go, and waits: programs still have it open."),
-        (GONE, f"{GPU} go, and waits: programs still have it open. It is gone from the PCI bus."),
+        (UNBOUND, f"{GPU} (AD102 [GeForce RTX 4090]), and waits: programs still have it open."),
+        (GONE, f"{GPU}, and waits: programs still have it open. It is gone from the PCI bus."),
     ],
 )
 def test_it_is_unbound_or_gone(facts: Facts, end: str) -> None:
     assert ask(CHECK, logged(WAITS, facts=facts)) == [
-        ("problem", f"NVIDIA's driver has been told to let the GPU at {end}")
+        ("problem", f"NVIDIA's driver was asked to release the GPU at {end}")
     ]
 
 

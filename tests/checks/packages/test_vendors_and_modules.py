@@ -198,26 +198,6 @@ def test_what_one_package_lacks_explains_no_other_error(failing: str, error: str
     assert len(shape(facts, import_fails, undeclared_requirement)) == causes
 
 
-@pytest.mark.parametrize(("other", "outcome"), [("2025.3.8", "problem"), ("2025.3.9", "pass")])
-def test_what_an_extra_alone_requires_counts_where_it_is_installed(other: str, outcome: str) -> None:
-    line = "unsloth_zoo>=2025.3.9; extra == 'huggingface'"
-    facts = having(packages=(package("unsloth", "2025.3.9", requires=(line,)), package("unsloth-zoo", other)))
-    assert one(undeclared_requirement, facts)[0] == outcome
-
-
-def test_a_requirement_that_is_not_met_explains_no_error_that_does_not_name_it() -> None:
-    numba = imported("numba", "0.61.0", error="ImportError: Numba needs NumPy 2.1 or less. Got NumPy 2.3.")
-    error = "ImportError: cannot import name 'cached_download' from 'huggingface_hub' (x)"
-    diffusers = imported("diffusers", "0.24.0", error=error, dependent=True)
-    facts = having(numba, diffusers, packages=(package("huggingface-hub", "0.26.0"),))
-    unmet = UnmetRequirement(package="numba", version="0.61.0", requires="numpy<2.2", found="2.3.2")
-    facts = change(facts, "pythons.0.unmet", (unmet,))
-    assert shape(facts, module_removed, import_fails, unmet_requirement) == [
-        ("python.unmet-requirement", ["packages.import-fails"]),
-        ("packages.module-removed", []),
-    ]
-
-
 def test_the_older_release_is_not_offered_where_another_package_requires_the_newer() -> None:
     facts = cuda_python(torch_needs=("cuda-bindings<14,>=13.0.3",))
     typed = commands(module_removed, facts)
