@@ -9,17 +9,17 @@ from gpudoctor.children import process
 
 
 def test_who_waits_for_the_background_lets_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    going, told = threading.Event(), list[str]()
+    going, went = threading.Event(), list[str]()
 
     def others() -> None:
-        told.append("others")
+        went.append("others")
         going.set()
 
     monkeypatch.setattr(process.WAITING, "others", others, raising=False)
     waits = Background(lambda: going.wait(10))
     assert waits.result() is True
     assert waits.result() is True
-    assert told == ["others"]
+    assert went == ["others"]
 
 
 def test_what_fails_in_the_background_is_raised_by_who_asks() -> None:

@@ -196,7 +196,7 @@ def test_build_tools_of_another_architecture_are_replaced() -> None:
     assert commands[0][1] == "sudo apt-get install $(dpkg-query -W -f='${Package}:amd64 ' 'linux-kbuild-*:i386')"
 
 
-def test_a_source_that_dkms_lost_is_built_by_dkms_whoever_packaged_it() -> None:
+def test_a_source_that_dkms_lost_is_built_by_dkms_of_any_package() -> None:
     lost = having(
         unloaded(),
         nvidia__kernel__on_disk=(),

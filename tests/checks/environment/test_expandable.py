@@ -64,7 +64,7 @@ GEFORCE = {"name": "NVIDIA GeForce RTX 4090", "nvlinks": None}
         (env(rl("0.11.0")), "problem"),
         (env(rl("0.20.0", "nemo-rl")), "problem"),
         (env(rl("0.20.1")), "pass"),  # it turns them off itself
-        (env(rl("0.11.0", "trl")), "pass"),  # which uses sleep mode if it is told to
+        (env(rl("0.11.0", "trl")), "pass"),  # which uses sleep mode on request
         (env(wsl()), "problem"),
         (env(wsl("616.92")), "pass"),
         (env(wsl(card=GEFORCE)), "pass"),  # GPUDirect RDMA is not for GeForce

@@ -107,7 +107,7 @@ def test_openvino_alone_is_warned() -> None:
     assert [run(runtime_regression, facts)[0].severity.value for facts in machines] == ["fail", "warn", "advice"]
 
 
-def test_an_older_runtime_is_replaced_or_told_the_size() -> None:
+def test_an_older_runtime_is_replaced_or_given_the_size() -> None:
     newer, until = run(runtime_regression, older(xpu(0)))[0].fixes
     assert newer.message.startswith("Install release 24.13.29138 or newer of Intel's compute runtime")
     assert until.commands == ("export NEOReadDebugKeys=1", "export OverrideGpuAddressSpace=48")
