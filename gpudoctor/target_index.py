@@ -29,10 +29,12 @@ TARGETS = {
     "queries.clouds:notebooks": "cloud.notebook-without-gpu",
     "queries.clouds:virtual_gpus": "cloud.grid-driver-needed",
     "queries.clusters:jobs": "cluster.job-without-gpu",
-    "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
+    "queries.clusters:kubernetes_nodes": (
+        "cluster.envvar-refused cluster.runtime-not-configured cluster.runtime-override"
+    ),
     "queries.clusters:members": "cluster.node-without-gpu",
     "queries.clusters:nodes_to_be": "cluster.cri-disabled",
-    "queries.clusters:slurm_nodes": "cluster.gpu-plugin-missing",
+    "queries.clusters:slurm_nodes": "cluster.gpu-plugin-missing cluster.gres-not-declared",
     "queries.containers:container_host": (
         "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
     ),

@@ -1,7 +1,6 @@
 """What a check is asked about: the machine, each GPU, each framework, each framework on each GPU.
 
-Loops live here, so that one unknown GPU cannot hide a bad one, and so that no check is asked about a vendor
-whose hardware or software is not there.
+Loops live here: one unknown GPU cannot hide a bad one, and no check is asked about a vendor that is not there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -141,6 +140,11 @@ def on_wsl(facts: Facts) -> bool:
 def in_container(facts: Facts) -> bool:
     """Whether this is known to be a container."""
     return isinstance(facts.host.container, str)
+
+
+def in_system_container(facts: Facts) -> bool:
+    """Whether this is a container that holds a whole system, with logins, groups and services of its own."""
+    return facts.host.container in ("lxc", "systemd-nspawn") and facts.host.kubernetes is not True
 
 
 def wants_nvidia(facts: Facts) -> bool:

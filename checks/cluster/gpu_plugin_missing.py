@@ -119,7 +119,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def gpu_plugin_missing(facts: Facts) -> Problem | None:
     """The library's vendor has GPUs here, no line of gres.conf names them, and no directory has the plugin."""
     node = facts.cluster.slurm_node
-    if node is None or node.lists_gpus:
+    if node is None or node.lists_gpus or node.gres_types is False:
         return None
     name = known(node.autodetect) or ""
     way = _WAYS.get(name)

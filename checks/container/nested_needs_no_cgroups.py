@@ -1,16 +1,17 @@
-"""Docker inside an unprivileged system container, whose NVIDIA hook may not set device rules."""
+"""Docker inside a system container, unprivileged or confined, whose NVIDIA hook may not set device rules."""
 
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or, phrases
 from gpudoctor.queries.containers import nvidia_container
 from gpudoctor.queries.packages import numbers
 from gpudoctor.tasks import as_root, query
 
 # From this release on the runtime uses CDI, and the engine itself sets the rules.
 WITHOUT_RULES = (1, 18)
+_REFUSED = "ctk-cgroup"  # the row of symptoms*.toml
 
 
 def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -50,17 +51,19 @@ def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
     validated_on=("table 2026-11",),
 )
 def nested_needs_no_cgroups(facts: Facts) -> Problem | None:
-    """Users are mapped, the toolkit is installed here, its setting is the default, and CDI is not used."""
+    """Users are mapped, or Docker logged the refusal; the toolkit has its default setting, and CDI is not used."""
     found = facts.containers
     version = known(found.toolkit)
-    if known(found.user_namespace) is not True or version is None:
+    logged = next((one.text for one in known_or(facts.services.lines, ()) if one.symptom == _REFUSED), None)
+    if version is None or (logged is None and known(found.user_namespace) is not True):
         return None
     if version[0].isdigit() and numbers(version)[:2] >= WITHOUT_RULES:
         return None
     if known(found.no_cgroups) is not False or known(found.cdi):
         return None
+    unprivileged = "unprivileged " if found.user_namespace is True else ""
     return Problem(
-        "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, but the toolkit's no-cgroups "
+        f"Docker with the NVIDIA Container Toolkit runs in this {unprivileged}container, but the toolkit's no-cgroups "
         "is false, and its hook cannot set the cgroup's device rules.",
-        ("/etc/nvidia-container-runtime/config.toml: no-cgroups is not set to true",),
+        phrases("/etc/nvidia-container-runtime/config.toml: no-cgroups is not set to true", logged or ""),
     )

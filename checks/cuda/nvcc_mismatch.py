@@ -37,7 +37,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ),
     targets=torches,
     only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
-    caused_by=("cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
+    caused_by=("cuda.home-stale", "cuda.nvcc-without-gpu", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

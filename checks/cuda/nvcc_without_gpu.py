@@ -68,7 +68,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ggml-org/whisper.cpp/issues/3030",
     ),
     targets=nvidia_hardware,
-    caused_by=("cuda.nvcc-mismatch",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

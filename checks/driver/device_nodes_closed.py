@@ -5,11 +5,11 @@ from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import amd, module, system
 from gpudoctor.fixes.container import again, engine
 from gpudoctor.fixes.container_groups import KEEPS, with_own_groups
-from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
+from gpudoctor.fixes.system_container import OVERFLOW, open_node
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import not_wsl
-from gpudoctor.targets import in_container
+from gpudoctor.targets import in_container, in_system_container
 from gpudoctor.tasks import Edit, Shell, as_root, cmd, lines, query
 from gpudoctor.tasks.placeholders import REST
 
@@ -28,7 +28,7 @@ def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     node = _closed(facts)[0]
-    if holds_a_system(facts):
+    if in_system_container(facts):
         return open_node(facts, node, query("ls", "-l", node.path))
     if in_container(facts):
         return (_into_container(facts, node),)

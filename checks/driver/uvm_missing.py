@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module
-from gpudoctor.fixes.container import engine, pass_gpus
+from gpudoctor.fixes.container import pass_gpus
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
@@ -16,7 +16,7 @@ from gpudoctor.queries.driver import (
     cuda_fails,
     not_wsl,
 )
-from gpudoctor.targets import in_container
+from gpudoctor.targets import in_container, in_system_container
 from gpudoctor.tasks import Edit, as_root, query
 
 _NODE = "/dev/nvidia-uvm"
@@ -63,7 +63,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 verify=query("ls", "-l", "/dev/nvidia-uvm"),
             ),
         )
-    if _wrong_major(facts) is not None and engine(facts) not in ("lxc", "systemd-nspawn"):
+    if _wrong_major(facts) is not None and not in_system_container(facts):
         return _stale_in_container()
     host = module.on_the_host(
         "On the host: load nvidia_uvm and create its device nodes, then start the container again.", *_MAKE
@@ -77,7 +77,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         needs="restart of the container",
         verify=query("ls", "-l", "/dev/nvidia-uvm"),
     )
-    return (host, *pass_gpus(facts)) if engine(facts) in ("lxc", "systemd-nspawn") else (host, passing)
+    return (host, *pass_gpus(facts)) if in_system_container(facts) else (host, passing)
 
 
 def _stale_in_container() -> tuple[Fix, ...]:

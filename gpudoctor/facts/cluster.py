@@ -17,12 +17,24 @@ class IgnoredDropIn(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
+class RuntimeOverride(msgspec.Struct, frozen=True, kw_only=True):
+    """The runtime nvidia of a file of containerd's, that runs another program than NVIDIA's."""
+
+    path: str  # "/etc/containerd/config.toml"
+    key: str  # the option that names the program, as written: "binaryName"
+    program: str  # "/usr/local/bin/runc"
+    others: tuple[str, ...] = ()  # the same option in other letters, which containerd takes for one: "BinaryName"
+
+
 class SlurmNode(msgspec.Struct, frozen=True, kw_only=True):
     """How slurmd, which is installed here, is to find this machine's GPUs."""
 
     gres_conf: str | None = None  # the file that says it: "/etc/slurm/gres.conf"; None: none was found
     autodetect: Maybe[str | None] = NOT  # its AutoDetect for this node: "nvml", "rsmi"; None: nothing or "off"
     lists_gpus: bool = False  # a line of it names or counts this node's GPUs
+    gres_types: Maybe[bool] = NOT  # slurm.conf's GresTypes names gpu
+    gres: Maybe[str | None] = NOT  # Gres of this node in slurm.conf, or of slurmd's --conf: "gpu:8"; None: it has none
+    dynamic: bool = False  # slurmd announces this node itself (-Z), so no line of slurm.conf names it
     plugin_folders: Maybe[tuple[str, ...]] = NOT  # with Slurm's plugins: "/usr/lib64/slurm"
     gpu_plugins: Maybe[tuple[str, ...]] = NOT  # the gpu_*.so in any of them: "generic", "nvidia", "nvml"
 
@@ -38,6 +50,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     has_gpus: Maybe[bool | None] = NOT  # the cluster has GPUs, by slurm.conf; None: not a Slurm cluster
     kubelet: Maybe[bool] = NOT  # pods run on this machine: it is a node
     runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here
+    runtime_overrides: Maybe[tuple[RuntimeOverride, ...]] = NOT  # options that keep that runtime from being NVIDIA's
     plugin_blind: Maybe[str | None] = NOT  # the line of the device plugin's log that it finds no GPU; None: none is
     toolkit_refused: Maybe[str | None] = (
         NOT  # the line of the toolkit's pod that it cannot read containerd's configuration; None: it is not there

@@ -5,12 +5,12 @@ from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import kernel_packages, system
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.container_groups import into_container
-from gpudoctor.fixes.system_container import holds_a_system, open_node
+from gpudoctor.fixes.system_container import open_node
 from gpudoctor.knowledge import packages, rocm
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import Unknown, known_or
-from gpudoctor.targets import cards_of, gpus_of, in_container
+from gpudoctor.targets import cards_of, gpus_of, in_container, in_system_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, filtered, query
 
 INSTALL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
@@ -41,7 +41,7 @@ def is_for_root_alone(facts: Facts, node: DeviceNode) -> bool:
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a node that returns EACCES: through its group, or a udev rule where it has none."""
-    if holds_a_system(facts):
+    if in_system_container(facts):
         return open_node(facts, node, PROOF)
     if in_container(facts):
         return (into_container(facts, node, ("--device", "/dev/kfd", "--device", "/dev/dri"), PROOF),)

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import POD_AGAIN, again, engine
 from gpudoctor.fixes.engines import COMPOSE_UP
+from gpudoctor.targets import in_system_container
 from gpudoctor.tasks import Task, cmd, export, filtered, query
 from gpudoctor.tasks.placeholders import NAME, POD, REST
 
@@ -22,7 +23,7 @@ def driver_capability(facts: Facts, capability: str, library: str) -> tuple[Fix,
         library: one of its libraries, as ldconfig lists it.
     """
     proof = filtered(query("ldconfig", "-p"), query("grep", library))
-    if engine(facts) in ("lxc", "systemd-nspawn"):
+    if in_system_container(facts):
         message = (
             f"Install the package that contains {library} in the container, in exactly the version of the host's "
             "module."

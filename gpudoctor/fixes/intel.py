@@ -7,13 +7,13 @@ from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.container_groups import KEEPS, into_container, with_own_groups
 from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import another_build, install, lasting
-from gpudoctor.fixes.system_container import holds_a_system, open_node
+from gpudoctor.fixes.system_container import open_node
 from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.intel import VERIFY, guc_file, xpu_builds
-from gpudoctor.targets import in_container
+from gpudoctor.targets import in_container, in_system_container
 from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, cmd, export, filtered, lines, query
 from gpudoctor.tasks.placeholders import REST
 
@@ -175,7 +175,7 @@ def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a render node."""
     name = amd.group_of(facts, node)
-    if holds_a_system(facts):
+    if in_system_container(facts):
         return open_node(facts, node, proof(facts))
     if in_container(facts):
         return (into_container(facts, node, ("--device", "/dev/dri"), proof(facts)),)

@@ -14,10 +14,9 @@ from gpudoctor.fixes.container import again, engine
 from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.loading import of_system
 from gpudoctor.fixes.python import lasting
-from gpudoctor.fixes.system_container import holds_a_system
 from gpudoctor.knowledge import llama_cpp, sonames, toolkits
 from gpudoctor.maybe import known_or, present, text_of
-from gpudoctor.targets import has_rocm, in_container
+from gpudoctor.targets import has_rocm, in_container, in_system_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, cmd, export, filtered, query
 from gpudoctor.tasks.placeholders import CONTAINER
 
@@ -146,7 +145,7 @@ def _by_hand(facts: Facts, kind: str, names: Sequence[str]) -> tuple[Fix, ...]:
 def image(facts: Facts, kind: str) -> Fix | None:
     """The project's own image with a backend and its libraries; None outside of a container that is an image."""
     name = llama_cpp.image_with(basename(present(facts.llama_cpp.program)), kind)
-    if name is None or not in_container(facts) or holds_a_system(facts):
+    if name is None or not in_container(facts) or in_system_container(facts):
         return None
     title = llama_cpp.table().backend[kind].title
     message = f"On the host, recreate the container with its options from an image that has {title}: {name}."

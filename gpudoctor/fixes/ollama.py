@@ -9,11 +9,10 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import driver, nixos, system
 from gpudoctor.fixes.container import again, engine
-from gpudoctor.fixes.system_container import holds_a_system
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known_or, present
 from gpudoctor.queries.packages import numbers
-from gpudoctor.targets import in_container, on_wsl
+from gpudoctor.targets import in_container, in_system_container, on_wsl
 from gpudoctor.tasks import Edit, Tasks, as_root, cmd, filtered, pipe, query, unset
 from gpudoctor.tasks.placeholders import CONTAINER, REST
 
@@ -172,7 +171,7 @@ def newer_driver(facts: Facts, branch: int) -> tuple[Fix, ...]:
 
 def _is_of_image(facts: Facts) -> bool:
     """Whether Ollama is a part of an image: what the installer adds would be gone with the container."""
-    return in_container(facts) and not holds_a_system(facts)
+    return in_container(facts) and not in_system_container(facts)
 
 
 def _image(facts: Facts, backend: str | None, what: str) -> Fix:

@@ -6,18 +6,11 @@ pct.conf(5): `dev[n]: PATH,gid=N` gives a node to group N of the container; LXD'
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import system
-from gpudoctor.fixes.container import engine
 from gpudoctor.maybe import known_or
-from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, cmd, query
 from gpudoctor.tasks.placeholders import CONTAINER, CTID, DEV_LINE, GID
 
 OVERFLOW = 65534  # the group that a user namespace shows for groups that it does not map
-
-
-def holds_a_system(facts: Facts) -> bool:
-    """Whether this is a container with logins and groups of its own."""
-    return in_container(facts) and engine(facts) in ("lxc", "systemd-nspawn")
 
 
 def open_node(facts: Facts, node: DeviceNode, verify: Task) -> tuple[Fix, ...]:

@@ -3,7 +3,7 @@
 import re
 
 from gpudoctor.facts import Cluster, Host
-from gpudoctor.facts.cluster import IgnoredDropIn, SlurmNode
+from gpudoctor.facts.cluster import IgnoredDropIn, RuntimeOverride, SlurmNode
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -55,6 +55,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
         own_runtime=own,
         cri_disabled=no_cri,
         ignored_drop_ins=ignored,
+        runtime_overrides=_overrides(machine, runtime, own) if kubelet else (),
         slurm_node=_slurm_node(machine, host),
     )
 
@@ -76,6 +77,14 @@ def _pod_runtime(
 
     own = own_runtime(machine)
     return own, configured(machine, own), cri_disabled(machine), config_version(machine)
+
+
+def _overrides(machine: Machine, runtime: Maybe[bool | None], own: str | None) -> Maybe[tuple[RuntimeOverride, ...]]:
+    if runtime is not True or own is not None:
+        return ()
+    from gpudoctor.probes.pod_runtimes import overrides
+
+    return overrides(machine)
 
 
 def _pods_logs(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:

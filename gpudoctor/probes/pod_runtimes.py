@@ -7,13 +7,15 @@ and crio.conf.d (crio.conf.d(5)). The drop-ins of NVIDIA's toolkit went elsewher
 (NVIDIA/nvidia-container-toolkit#1404), until 1.19 to CRI-O's conf.d (#1829).
 Some distributions bring a containerd with files of its own: k3s and RKE2 write theirs when they start, with the
 runtimes that they find then; k0s imports /etc/k0s/containerd.d; MicroK8s makes its file from a template.
+containerd takes the options of a runtime by their names in any letters: of BinaryName and binaryName, which Kubespray
+writes and the toolkit adds to, one counts (NVIDIA/gpu-operator#1374).
 """
 
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from gpudoctor.facts.cluster import IgnoredDropIn
+from gpudoctor.facts.cluster import IgnoredDropIn, RuntimeOverride
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -143,6 +145,41 @@ def configured(machine: Machine, own: str | None) -> tuple[Maybe[bool | None], t
             return mine, ()
         return _UNCLEAR, ignored
     return _shared(machine)
+
+
+def overrides(machine: Machine) -> Maybe[tuple[RuntimeOverride, ...]]:
+    """Return the options by which the runtime nvidia of the system's containerd runs another program than NVIDIA's."""
+    seen: list[RuntimeOverride] = []
+    found = _Files(machine)
+    found.follow(_CONTAINERD)
+    for path, text in found.texts.items():
+        if "nvidia" not in text:
+            continue
+        from gpudoctor.toml import tomllib  # few machines have such a file
+
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            return Unknown(f"{path} cannot be read as TOML: {error}")
+        for options in _below(table, ("runtimes", "nvidia", "options")):
+            named = {key: value for key, value in options.items() if key.lower() == "binaryname" and value}
+            for key, program in named.items():
+                if "nvidia" not in str(program).rpartition("/")[2]:
+                    others = tuple(one for one in named if one != key)
+                    seen.append(RuntimeOverride(path=path, key=key, program=str(program), others=others))
+    return tuple(seen) or found.why or ()
+
+
+def _below(table: dict[str, object], names: tuple[str, ...]) -> Iterator[dict[str, object]]:
+    """The tables at the end of a path that may begin at any depth."""
+    inner: object = table
+    for name in names:
+        inner = inner.get(name) if isinstance(inner, dict) else None
+    if isinstance(inner, dict):
+        yield inner
+    for value in table.values():
+        if isinstance(value, dict):
+            yield from _below(value, names)
 
 
 def _own(machine: Machine, own: str) -> Maybe[bool]:

@@ -1,4 +1,4 @@
-"""How slurmd is to find this machine's GPUs: gres.conf's AutoDetect, and which of Slurm's plugins for it are here."""
+"""Which GPUs of this machine Slurm offers: slurm.conf's Gres, gres.conf, and the plugins by which slurmd finds them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from gpudoctor.digits import number_of
 from gpudoctor.facts.cluster import SlurmNode
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Maybe, Unknown
 
 # slurm.conf where packages have it, and as slurmd gets it from the controller
 # (https://slurm.schedmd.com/configless_slurm.html).
@@ -18,6 +18,10 @@ _CACHE = "/var/spool/slurmd/conf-cache/slurm.conf"
 _CONTINUED = pattern(r"\\\s*\n")
 _PAIR = pattern(r"(\w+)\s*=\s*(\"[^\"]*\"|\S+)")
 _INCLUDE = pattern(r"(?im)^\s*include\s")
+# Where units have slurmd's options: https://github.com/SchedMD/slurm/blob/master/etc/slurmd.service.in
+_OPTIONS = ("/etc/default/slurmd", "/etc/sysconfig/slurmd")
+_DYNAMIC = pattern(r"(?<![\w-])-Z(?![\w-])")
+_OPTION_GRES = pattern(r"(?i)\bgres=([^\s'\",]+)")
 _FOLDERS = (
     "/usr/lib64/slurm",
     "/usr/lib/slurm",
@@ -47,7 +51,12 @@ def probe(machine: Machine, slurmd: str, hostname: str | None) -> SlurmNode:
     if conf is None:
         return SlurmNode(autodetect=Unknown("no slurm.conf was found"))
     node = _gres(machine, f"{conf.rpartition('/')[0]}/gres.conf", text, hostname)
-    if node.autodetect is None:
+    types = _gres_types(text)
+    options = " ".join(map(_options, map(machine.line, _OPTIONS)))
+    dynamic = _DYNAMIC.search(options) is not None
+    gres = _own_gres(text, options, dynamic, hostname)
+    node = msgspec.structs.replace(node, gres_types=types, gres=gres, dynamic=dynamic)
+    if node.autodetect is None or types is False:
         return node
     folders = _plugin_folders(machine, text, list(prefixes))
     if not folders:
@@ -56,6 +65,40 @@ def probe(machine: Machine, slurmd: str, hostname: str | None) -> SlurmNode:
     files = sorted({name for names in folders.values() for name in names if re.fullmatch(r"gpu_\w+\.so", name)})
     plugins = tuple(name.removeprefix("gpu_").removesuffix(".so") for name in files)
     return msgspec.structs.replace(node, plugin_folders=tuple(folders), gpu_plugins=plugins)
+
+
+def _gres_types(conf: str) -> Maybe[bool]:
+    types = [pairs["grestypes"] for pairs in _lines(conf) if "grestypes" in pairs]
+    if any("gpu" in one.lower() for one in types):
+        return True
+    return Unknown("slurm.conf includes other files") if _INCLUDE.search(conf) else False
+
+
+def _own_gres(conf: str, options: str, dynamic: bool, hostname: str | None) -> Maybe[str | None]:
+    """Gres of this node: of its line, else of the last NodeName=DEFAULT before it, else of slurmd's --conf.
+
+    Args:
+        conf: slurm.conf's text.
+        options: slurmd's.
+        dynamic: whether the node announces itself.
+        hostname: this machine's name.
+    """
+    default = None
+    for pairs in _lines(conf):
+        name = pairs.get("nodename")
+        if name and name.upper() == "DEFAULT":
+            default = pairs.get("gres", default)
+        elif name and any(_is_among(one, hostname) for one in (name, pairs.get("nodehostname", ""))):
+            return pairs.get("gres", default)
+    if dynamic:
+        found = _OPTION_GRES.search(options)
+        return found[1] if found else None
+    return Unknown("slurm.conf includes other files" if _INCLUDE.search(conf) else "no line of slurm.conf names it")
+
+
+def _options(text: str | None) -> str:
+    """What a file of variables gives slurmd: the lines that are no comments."""
+    return " ".join(line for line in (text or "").splitlines() if not line.lstrip().startswith("#"))
 
 
 def _first(machine: Machine, paths: Sequence[str]) -> tuple[str | None, str]:
@@ -81,9 +124,6 @@ def _gres(machine: Machine, path: str, conf: str, hostname: str | None) -> Slurm
     """
     if not machine.exists(path):
         return SlurmNode(autodetect=None)
-    types = [pairs["grestypes"] for pairs in _lines(conf) if "grestypes" in pairs]
-    if not any("gpu" in one.lower() for one in types) and not _INCLUDE.search(conf):
-        return SlurmNode(gres_conf=path, autodetect=None)  # Slurm has no GPUs to offer, and loads nothing for them
     try:
         text = machine.text(path)
     except OSError as error:

@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, ServiceLine
 from gpudoctor.maybe import known, known_or
-from gpudoctor.targets import amd_compute, cards_of, in_container, wants_nvidia
+from gpudoctor.targets import amd_compute, cards_of, in_container, in_system_container, wants_nvidia
 
 DAY = 86400.0
 
@@ -21,7 +21,9 @@ class OnService(msgspec.Struct, frozen=True):
 
 def logging_services(facts: Facts) -> Iterator[tuple[About, OnService]]:
     """Each service with messages of the last day where a GPU is there, or wanted, for computing."""
-    if facts.services.lines == () or in_container(facts) or facts.host.wsl is not None or not _computing(facts):
+    if facts.services.lines == () or facts.host.wsl is not None or not _computing(facts):
+        return
+    if in_container(facts) and not in_system_container(facts):
         return
     lines = known(facts.services.lines)
     from gpudoctor.knowledge.services import evidence  # tables that a machine without such lines does not need

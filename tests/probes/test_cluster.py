@@ -3,6 +3,7 @@
 import pytest
 
 from gpudoctor.facts import Cluster, Host
+from gpudoctor.facts.cluster import RuntimeOverride
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import cluster
 from gpudoctor.recorded_machine import RecordedMachine
@@ -283,3 +284,39 @@ def test_the_version_of_containerds_configuration(text: str, version: int | None
     assert look({TOML: text, "/run/crio/crio.sock": ""}).config_version is None  # CRI-O runs the pods
     assert look({TOML: text, K3S: "version = 3\n"}).config_version is None
     assert look({}).config_version is None
+
+
+TWO = """\
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia.options]
+BinaryName = '/usr/local/nvidia/toolkit/nvidia-container-runtime'
+{}
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+BinaryName = '/usr/bin/runc'
+"""
+CONTAINERD, POD_NODE = "/etc/containerd/config.toml", {"/etc/kubernetes/kubelet.conf": ""}
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("", ()),
+        ("binaryName = '/usr/local/nvidia/toolkit/nvidia-container-runtime.cdi'", ()),
+        ("binaryName = ''", ()),
+        (
+            "binaryName = '/usr/bin/runc'",
+            (RuntimeOverride(path=CONTAINERD, key="binaryName", program="/usr/bin/runc", others=("BinaryName",)),),
+        ),
+    ],
+)
+def test_the_program_of_the_runtime_nvidia(more: str, found: object) -> None:
+    assert look({**POD_NODE, CONTAINERD: TWO.format(more)}).runtime_overrides == found
+
+
+def test_a_file_that_is_no_toml() -> None:
+    found = look({**POD_NODE, CONTAINERD: TWO.format("binaryName = ")}).runtime_overrides
+    assert isinstance(found, Unknown)
+    assert found.unknown.startswith(f"{CONTAINERD} cannot be read as TOML: ")
+
+
+def test_a_machine_that_runs_no_pods_is_not_asked_for_it() -> None:
+    assert look({CONTAINERD: TWO.format("binaryName = 'runc'")}).runtime_overrides == ()

@@ -32,7 +32,12 @@ def node(gres: str, conf: str = TEXT, host: str = "gpu03.cluster") -> SlurmNode:
 @pytest.mark.parametrize("boxed", [None, "kubernetes"])
 def test_a_node_whose_slurm_has_no_plugin_for_nvml(boxed: str | None) -> None:
     assert look({**SLURMD, **BUILT, CONF: TEXT, GRES: "AutoDetect=nvml\n"}, boxed=boxed) == SlurmNode(
-        gres_conf=GRES, autodetect="nvml", plugin_folders=(FOLDER,), gpu_plugins=("generic",)
+        gres_conf=GRES,
+        autodetect="nvml",
+        gres_types=True,
+        gres="gpu:4",
+        plugin_folders=(FOLDER,),
+        gpu_plugins=("generic",),
     )
 
 
@@ -85,17 +90,44 @@ def test_a_node_that_slurm_knows_by_another_name(gres: str, autodetect: object, 
     assert (found.autodetect, found.lists_gpus) == (autodetect, lists)
 
 
+INCLUDES = Unknown("slurm.conf includes other files")
+UNNAMED = Unknown("no line of slurm.conf names it")
+
+
 @pytest.mark.parametrize(
-    ("conf", "autodetect"),
+    ("conf", "types", "gres"),
     [
-        ("ClusterName=c\n", None),
-        ("GresTypes=bandwidth\n", None),
-        ("include /etc/slurm/types.conf\n", "nvml"),
-        ("GresTypes = mps,gpu\n", "nvml"),
+        ("ClusterName=c\n", False, UNNAMED),
+        ("GresTypes=bandwidth\n", False, UNNAMED),
+        ("include /etc/slurm/types.conf\n", INCLUDES, INCLUDES),
+        ("GresTypes = mps,gpu\n", True, UNNAMED),
+        (TEXT, True, "gpu:4"),
+        ("GresTypes=gpu\nNodeName=gpu[01-04] CPUs=8\n", True, None),
+        ("GresTypes=gpu\nNodeName=DEFAULT Gres=gpu:a100:8\nNodeName=gpu[01-04] CPUs=8\n", True, "gpu:a100:8"),
+        ("GresTypes=gpu\nNodeName=gpu[01-04] CPUs=8\nNodeName=DEFAULT Gres=gpu:8\n", True, None),
+        ("GresTypes=gpu\nNodeName=n[1-4] NodeHostname=gpu[01-04] gres=gpu:2(S:0),nvme:1\n", True, "gpu:2(S:0),nvme:1"),
+        ("GresTypes=gpu\n# NodeName=gpu03 Gres=gpu:4\n", True, UNNAMED),
     ],
 )
-def test_a_slurm_that_offers_no_gpus(conf: str, autodetect: str | None) -> None:
-    assert node("AutoDetect=nvml\n", conf).autodetect == autodetect
+def test_what_slurm_conf_gives_the_node(conf: str, types: object, gres: object) -> None:
+    found = node("AutoDetect=nvml\n", conf)
+    assert (found.gres_types, found.gres, found.dynamic) == (types, gres, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "dynamic", "gres"),
+    [
+        ("/etc/default/slurmd", "SLURMD_OPTIONS=\"-Z --conf 'Features=a'\"\n", True, None),
+        ("/etc/default/slurmd", "SLURMD_OPTIONS=\"-Z --conf 'Gres=gpu:8 Features=a'\"\n", True, "gpu:8"),
+        ("/etc/sysconfig/slurmd", "SLURMD_OPTIONS=-Z --conf=gres=gpu:h100:8\n", True, "gpu:h100:8"),
+        ("/etc/default/slurmd", "#SLURMD_OPTIONS=-Z\nSLURMD_OPTIONS=--conf-server a-Zb:6817\n", False, UNNAMED),
+    ],
+)
+def test_a_node_that_announces_itself(path: str, options: str, dynamic: bool, gres: object) -> None:
+    conf = "GresTypes=gpu\nMaxNodeCount=100\n"
+    found = look({**SLURMD, **BUILT, CONF: conf, GRES: "AutoDetect=nvml\n", path: options})
+    assert found is not None
+    assert (found.dynamic, found.gres) == (dynamic, gres)
 
 
 NVML = "AutoDetect=nvml\n"
@@ -139,7 +171,9 @@ def test_the_plugins(files: dict[str, str], folders: tuple[str, ...], plugins: t
 def test_no_directory_of_plugins() -> None:
     found = look({**SLURMD, CONF: TEXT, GRES: NVML, f"{FOLDER}/other.so": ""})
     why = Unknown("no directory with Slurm's plugins was found")
-    assert found == SlurmNode(gres_conf=GRES, autodetect="nvml", plugin_folders=why, gpu_plugins=why)
+    assert found == SlurmNode(
+        gres_conf=GRES, autodetect="nvml", gres_types=True, gres="gpu:4", plugin_folders=why, gpu_plugins=why
+    )
 
 
 def test_a_slurm_with_a_prefix_of_its_own() -> None:
@@ -148,6 +182,8 @@ def test_a_slurm_with_a_prefix_of_its_own() -> None:
     assert look({**files, f"{home}/lib/slurm/gpu_generic.so": ""}) == SlurmNode(
         gres_conf=f"{home}/etc/gres.conf",
         autodetect="nvml",
+        gres_types=True,
+        gres="gpu:4",
         plugin_folders=(f"{home}/lib/slurm",),
         gpu_plugins=("generic",),
     )
@@ -162,4 +198,4 @@ def test_a_configuration_that_cannot_be_read(path: str) -> None:
 
 def test_no_configuration() -> None:
     assert look({**SLURMD, **BUILT}) == SlurmNode(autodetect=Unknown("no slurm.conf was found"))
-    assert look({**SLURMD, **BUILT, CONF: TEXT}) == SlurmNode(autodetect=None)
+    assert look({**SLURMD, **BUILT, CONF: TEXT}) == SlurmNode(autodetect=None, gres_types=True, gres="gpu:4")

@@ -87,6 +87,13 @@ def lxc(**changes: object) -> Facts:
     return change(host(None, **({"user_namespace": True} | changes)), "host.container", "lxc")
 
 
+def logged(facts: Facts) -> Facts:
+    """The same, whose Docker logged that the hook may not set device rules."""
+    text = "bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"
+    line = ServiceLine(service="docker.service", symptom="ctk-cgroup", text=text)
+    return change(facts, "services.lines", (line,))
+
+
 @pytest.mark.parametrize(
     ("facts", "verdict"),
     [
@@ -223,6 +230,21 @@ def test_cdi_missing(facts: Facts, verdict: list[tuple[str, str]]) -> None:
         (lxc(toolkit="1.18.0"), PASS),
         (lxc(cdi=("/etc/cdi/nvidia.yaml",)), PASS),
         (lxc(user_namespace=WHY), UNKNOWN),
+        # Docker logged the refusal, whatever the namespace is.
+        (logged(lxc(user_namespace=False, no_cgroups=True)), PASS),
+        *(
+            (
+                logged(lxc(user_namespace=mapped)),
+                [
+                    (
+                        "problem",
+                        "Docker with the NVIDIA Container Toolkit runs in this container, but the toolkit's "
+                        "no-cgroups is false, and its hook cannot set the cgroup's device rules.",
+                    )
+                ],
+            )
+            for mapped in (False, WHY)
+        ),
         (lxc(toolkit=WHY), UNKNOWN),
         (lxc(no_cgroups=WHY), UNKNOWN),
         (lxc(cdi=WHY), UNKNOWN),
