@@ -23,6 +23,7 @@ JAX = FrameworkFamily(
     "https://docs.jax.dev/en/latest/installation.html",
     _fitting,
     libraries=("jax.arch-missing", "jax.cudnn-too-old", "jax.driver-too-old"),
-    packages=("jax.cpu-only", "jax.plugin-skew"),
+    packages=("jax.plugin-skew",),
+    cpu_build="jax.cpu-only",
     build=_build,
 )

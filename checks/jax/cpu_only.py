@@ -61,7 +61,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/ziatdinovmax/gpax/issues/63",
     ),
     targets=jaxes,
-    caused_by=("python.*",),
+    caused_by=("python.*", "jax.plugin-skew"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
 )

@@ -30,5 +30,6 @@ ONNXRUNTIME = FrameworkFamily(
     "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",
     _fitting,
     libraries=("onnxruntime.driver-too-old", "onnxruntime.libraries-not-found", "onnxruntime.wrong-cuda-major"),
-    packages=("onnxruntime.both-packages", "onnxruntime.cpu-package"),
+    packages=("onnxruntime.both-packages",),
+    cpu_build="onnxruntime.cpu-package",
 )

@@ -61,7 +61,7 @@ def backend_switch_unset(on: OnPython) -> Problem | None:
     value = on.facts.host.environment.get(row.variable)
     state = "is not set" if value is None else f"is {value!r}, and only {row.value!r} counts"
     message = (
-        f"import {one.module} fails: {one.package} {one.version} has no compiled {row.extension}, and {row.variable}, "
+        f"{one.statement} fails: {one.package} {one.version} has no compiled {row.extension}, and {row.variable}, "
         f"which turns on its {row.backend}, {state}."
     )
     return Problem(message, (first_line(error),))

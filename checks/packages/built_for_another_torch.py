@@ -69,7 +69,7 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
 
     name, wanted = package.name, releases[-1]
     one = import_of(on.python, name)
-    proof = verify(on.python, f"import {one.module if one else name.replace('-', '_')}")
+    proof = verify(on.python, one.statement if one else f"import {name.replace('-', '_')}")
     message = (
         f"Install PyTorch {wanted}, the newest that {name} {package.version} has a library for.{lasting(on.facts)}"
     )

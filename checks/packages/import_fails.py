@@ -6,6 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.loading import clear_executable_stack, import_proof, without_compiled_part
+from gpudoctor.fixes.missing_module import missing_module
 from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, newer_torch_needed, other_release
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
@@ -77,6 +78,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     hint, other = import_errors.hint(error), blamed(on, one)
     row = recognise(first_line(error)) if error and not other else None
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
+    if not fixes and "No module named" in error and (missing := missing_module(on, one)):
+        fixes, row = list(missing), None
     if not fixes and row:
         from gpudoctor.fixes.row_steps import steps  # only where a package fails
 
@@ -145,10 +148,10 @@ def import_fails(on: OnPython) -> Problem | None:
     more = f" The same applies to {', '.join(others)}." if others else ""
     name = f"{one.package} {one.version}"
     if one.died:
-        message = f"import {one.module} ({name}) crashes with {one.died}.{more}"
+        message = f"{one.statement} ({name}) crashes with {one.died}.{more}"
         return Problem(message, dying_words(one.stderr), severity=Severity.ERROR, failing=one.package)
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
-    message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
+    message = f"{one.statement} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
     if one.outside:
         where = f" That module is at {one.outside}, outside of its package."
         return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE, failing=one.package)
@@ -160,7 +163,8 @@ def import_fails(on: OnPython) -> Problem | None:
             cause = f"{name} uses torch.{needed[0]}, which PyTorch has since {needed[1]}; {about.version} is installed."
     if lacked := lacked_symbol(error):
         cause = _OLD_DRIVER if lacked.of_driver else _OLD_LIBRARY.format(library=lacked.library)
-    severity = Severity.ERROR if is_native(error) else None
+    gone = error.startswith("ModuleNotFoundError") and not one.dependent  # what computes on the GPU cannot be used
+    severity = Severity.ERROR if gone or is_native(error) else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     lines = (error[:1500], *one.stderr.splitlines()[-3:])
     return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)
@@ -168,7 +172,7 @@ def import_fails(on: OnPython) -> Problem | None:
 
 def _without_part(on: OnPython, one: PackageImport, row: Survived, error: str) -> Problem:
     message = (
-        f"import {one.module} ({one.package} {one.version}) goes on without its compiled library, which does not load: "
+        f"{one.statement} ({one.package} {one.version}) goes on without its compiled library, which does not load: "
         f"{error.rstrip('.')}. Then {row.lost}."
     )
     lines = tuple(line.strip()[:400] for line in one.stderr.splitlines() if line.strip())[:4]

@@ -51,5 +51,5 @@ def import_hangs(on: OnPython) -> Problem | None:
         return None
     name = f"{one.package} {one.version}"
     if one.lock:
-        return Problem(f"import {one.module} ({name}) waits until {one.lock} is gone.", (one.lock,))
-    return Problem(f"import {one.module} ({name}) hangs.", tuple(one.stderr.splitlines()[-4:]))
+        return Problem(f"{one.statement} ({name}) waits until {one.lock} is gone.", (one.lock,))
+    return Problem(f"{one.statement} ({name}) hangs.", tuple(one.stderr.splitlines()[-4:]))

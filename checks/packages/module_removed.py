@@ -82,7 +82,7 @@ def module_removed(on: OnPython) -> Problem | None:
     row, owner, ((first, error), *others) = found
     more = f" The same applies to {', '.join(sorted(one.package for one, _ in others))}." if others else ""
     message = (
-        f"import {first.module} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
+        f"{first.statement} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
         f"{owner.version} no longer has that module; it was removed in {row.since}.{more}"
     )
     return Problem(message, (error[:500],), failing=first.package)

@@ -12,8 +12,8 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.release_families import Undeclared, release_families
-from gpudoctor.maybe import Unknown, known, known_or
-from gpudoctor.queries.frameworks import first_line
+from gpudoctor.maybe import Unknown, known, known_or, text_of
+from gpudoctor.queries.frameworks import first_line, one_of
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.queries.release_families import undeclared
@@ -86,10 +86,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     elif not row.wanted:
         newer = f"; or {owner.name} {row.before} or newer, with the PyTorch that requires it"
         message = f"Install {row.other}{newer if row.before != '999' else ''}."
-        command = install(on.python, row.other)
+        command = install(on.python, f"{row.other}{_to_install(on, row)}")
     elif row.other in BY_MODULE:  # what is compiled against it stays
-        message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
-        command = install(on.python, f"{owner.name}<{row.since}")
+        since = _first_without(row, found.other)
+        message = f"Install {owner.name}<{since}, which works with this {row.other}; or {row.other}{row.wanted}."
+        command = install(on.python, f"{owner.name}<{since}")
     else:
         message, command = _of_another_release(on, found)
     if row.switch and not row.seldom:
@@ -102,6 +103,21 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return (fix,)
     off = f"Turn the check of {owner.name} off, if your models do not use what it is about."
     return fix, Fix(off, (export(row.switch, "1"),), "change-environment")
+
+
+def _to_install(on: OnPython, row: Undeclared) -> str:
+    """The release to install, by the one of TensorFlow where the row says so."""
+    there = one_of(on.python, "tensorflow")
+    minor = ".".join(map(str, numbers(text_of(there.version if there else ""))[:2]))
+    return row.install.format(tensorflow=minor) if minor or "{" not in row.install else ""
+
+
+def _first_without(row: Undeclared, other: Package | None) -> str:
+    """The first release of the package that does not work with the other one in the release that is here."""
+    version = numbers(other.version if other else "0")
+    rows = (one for one in release_families().undeclared if (one.package, one.other) == (row.package, row.other))
+    found = [one.since for one in rows if one.wanted[:2] == ">=" and version < numbers(one.wanted[2:])]
+    return min(found, key=numbers, default=row.since)
 
 
 def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:
@@ -197,7 +213,11 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
     found = _broken(on)
     if found is None:
         return None
-    return replace(_problem(on, found), breaks=(found.owner.name,), words=(found.row.library or found.row.other,))
+    # What fails later than at import explains no import that fails over something else: cuda-python brings cuda.
+    one = import_of(on.python, found.owner.name)
+    error = one.error if one is not None and isinstance(one.error, str) else found.row.other
+    breaks = found.owner.name if found.row.other.partition("-")[0] in error else found.row.other
+    return replace(_problem(on, found), breaks=(breaks,), words=(found.row.library or found.row.other,))
 
 
 def _problem(on: OnPython, found: _Broken) -> Problem:
@@ -217,4 +237,5 @@ def _problem(on: OnPython, found: _Broken) -> Problem:
     if error:
         text = f"{message}: {first_line(error).rstrip('.')}."
         return Problem(text, (error[:500],), severity=Severity.ERROR)
-    return Problem(f"{message}.", severity=Severity.ADVICE if row.seldom else None)
+    severity = Severity.ADVICE if row.seldom else Severity.ERROR if row.fails else None
+    return Problem(f"{message}.", severity=severity)

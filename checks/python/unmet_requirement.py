@@ -151,7 +151,7 @@ def _problem(on: OnPython, left: list[UnmetRequirement]) -> Problem:
     if victim is None and (failing := _failing(on, first)):
         one, words = failing
         who = f"{one.package} {one.version}"
-        message = f"{lines[0]}{more}, so import {one.module} fails ({who}): {first_line(words).rstrip('.')}."
+        message = f"{lines[0]}{more}, so {one.statement} fails ({who}): {first_line(words).rstrip('.')}."
         return Problem(message, lines[:6], severity=Severity.ERROR)
     if victim is None:
         if _name(first) in ("triton", "pytorch-triton", "pytorch-triton-rocm") and first.found is None:

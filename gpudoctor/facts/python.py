@@ -150,6 +150,12 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     outside: str | None = None  # where the module that an error does not find in a package is: next to the package
     blamed: str | None = None  # the top package, other than its own, that the error is about: "sklearn"
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
+    part: str | None = None  # the name over which it fails, which it loads when that is first used: "DiffusionPipeline"
+
+    @property
+    def statement(self) -> str:
+        """The import that fails, as a program has it."""
+        return f"from {self.module} import {self.part}" if self.part else f"import {self.module}"
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ class FrameworkFamily(msgspec.Struct, frozen=True):
         libraries: ids of its checks about compiled code, which explain a failed import only where the error speaks of
             a shared library.
         packages: ids of its further checks whose problem keeps it from starting.
+        cpu_build: id of its check that a build for the CPU is installed, which explains no failed import.
         fitting: installs a build that fits this machine.
         build: names, for people, what is built for a CUDA release; None: the framework itself.
     """
@@ -33,6 +34,7 @@ class FrameworkFamily(msgspec.Struct, frozen=True):
     fitting: Fitting
     libraries: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    cpu_build: str | None = None
     build: Callable[[OnFramework], str] | None = None
 
     @property
@@ -42,8 +44,8 @@ class FrameworkFamily(msgspec.Struct, frozen=True):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """The ids of its checks whose problem keeps it from starting."""
-        return (*self.packages, *self.libraries)
+        """The ids of its checks whose problem keeps it from starting, or from using the GPU."""
+        return (*self.packages, *self.libraries, *([self.cpu_build] if self.cpu_build else ()))
 
     def built(self, on: OnFramework) -> str:
         """For people, with its version: "PyTorch 2.7.1", "cupy-cuda12x 13.4.1"."""

@@ -1,12 +1,13 @@
 """Fixes for a library that a package lacks: the interpreter's own, or one of a wheel that the package requires."""
 
 import re
+from collections.abc import Iterable
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.fixes import system
 from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import install, lasting
-from gpudoctor.knowledge.sonames import library_of
+from gpudoctor.knowledge.sonames import library_of, majors_of
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.packages import packages_of
@@ -70,12 +71,19 @@ def _brings(wheel: str, soname: str) -> bool:
     return row is not None and re.fullmatch(rf"{row.wheel}(?:-cu\d+)?", wheel.lower().replace("_", "-")) is not None
 
 
-def cudnn_wheel(on: OnPython, soname: str) -> tuple[str, str] | None:
-    """The wheel of a cuDNN library and its directory below nvidia/; its name has the CUDA major of what is here."""
+def cudnn_wheel(on: OnPython, soname: str, beside: Iterable[str]) -> tuple[str, str] | None:
+    """The wheel of a cuDNN library and its directory below nvidia/; its name has the CUDA major of what needs it.
+
+    Args:
+        on: the environment.
+        soname: the library.
+        beside: the libraries that the same package needs: one of them may be of one CUDA major alone.
+    """
     row, number = library_of(soname), soname.partition(".so.")[2].partition(".")[0]
     if row is None or not row.wheel.endswith("cudnn") or not number:
         return None
-    majors = [f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)]
+    majors = [of[0] for name in beside if len(of := majors_of(name)) == 1]
+    majors += [f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)]
     majors += [m[1] for p in packages_of(on.python) if (m := re.search(r"^nvidia-.*-cu(\d\d)$", p.name))]
     majors += [text_of(driver_cuda(on.facts)).partition(".")[0]]
     major = next((one for one in majors if one), "12")

@@ -32,7 +32,7 @@ _CXX_PACKAGES = ("libstdcxx", "libstdcxx-ng")  # conda's
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
     """The command that imports a package."""
-    return verify(on.python, f"import {one.module}")
+    return verify(on.python, one.statement)
 
 
 def _proof_of(on: OnPython, copy: OldCopy) -> Task | None:
@@ -252,10 +252,10 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     releases = sorted({r for name in missing if (r := sonames.ffmpeg_of(name))}, key=int)
     if releases:
         return _ffmpeg(on, package, version, releases, proof)
-    wheels = [w for name in missing if (w := sonames.wheel_of(name) or cudnn_wheel(on, name))]
+    wanted = {major for name in missing for major in sonames.majors_of(name)}
+    wheels = [w for name in missing if (w := sonames.wheel_of(name) or cudnn_wheel(on, name, missing))]
     fixes = [_wheels(on, wheels, proof)] if wheels else []
     cuda = next((f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)), None)
-    wanted = {major for name in missing for major in sonames.majors_of(name)}
     if later := sonames.not_at_import(package, missing):
         fixes += _loads_later(on, package, later, proof)
     elif not wheels or (cuda and wanted and cuda not in wanted):

@@ -93,6 +93,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         newer: a newer release of the package itself is the better fix.
         options: what pip needs to install the other one.
         optional: the package does without the other one.
+        fails: no program that uses the package works.
         without: how the name of a library begins with which the package does without the other one.
     """
 
@@ -117,6 +118,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     newer: bool = False
     options: tuple[str, ...] = ()
     optional: bool = False
+    fails: bool = False
 
     def is_about(self, name: str) -> bool:
         """Whether a distribution is the package of the row."""

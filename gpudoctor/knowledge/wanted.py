@@ -42,6 +42,7 @@ class Wanted(KnowledgeTable, frozen=True):
     records: dict[str, str]
     computing: tuple[str, ...]
     users: tuple[str, ...]
+    lazy: dict[str, tuple[str, ...]]
     other_projects: tuple[str, ...]
     same_paths: tuple[tuple[str, str], ...]
     module: tuple[Module, ...]
@@ -89,6 +90,11 @@ def computes(name: str) -> bool:
 def part_for(package: str, frameworks: Collection[str]) -> str | None:
     """Return the module of a package that is for one of the frameworks; None where it has none of its own."""
     return next((p.module for p in wanted().part if p.package == package and p.framework in frameworks), None)
+
+
+def names_used(package: str) -> tuple[str, ...]:
+    """Return the names of a package that its import alone does not load, and that most of its programs use."""
+    return wanted().lazy.get(package, ())
 
 
 def is_extension(name: str) -> bool:

@@ -1,4 +1,6 @@
-"""Started as `PYTHON import_package.py MODULE [FIRST...]` in the checked interpreter: imports one package.
+"""Started as `PYTHON import_package.py MODULE[:NAME,...] [FIRST...]` in the checked interpreter: imports one package.
+
+The names are those that the package imports only when they are first used.
 
 It imports nothing that is not there, compiles nothing and asks nobody on the network: where the package begins to
 build an extension, or waits for one that somebody else builds, that is reported and the process ends.
@@ -60,14 +62,39 @@ def leaves(event: str, arguments: tuple[Any, ...]) -> bool:
     return str(arguments[1][0]) not in ("127.0.0.1", "::1", "localhost")
 
 
-def main(module: str, *first: str) -> None:
+def innermost(error: BaseException) -> BaseException:
+    """What an error was raised from: lazy packages wrap it, "Failed to import ... because of the following error"."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def use(common: ModuleType, teller: Any, module: ModuleType, names: list[str]) -> None:
+    """Load what a package imports only when it is first used, and tell the first error; a release may lack a name."""
+    for name in names:
+        try:
+            getattr(module, name)
+        except Exception as error:
+            if isinstance(error, AttributeError) and error.__cause__ is None and repr(name) in str(error):
+                continue
+            if str(error).endswith("has no attribute " + name):  # transformers' own words have no quotes
+                continue
+            inner = innermost(error)
+            blamed = common.blamed(inner, module.__name__)
+            teller.tell(import_error=teller.full_text(inner), part=name, blamed=blamed)
+            return
+
+
+def main(wanted: str, *first: str) -> None:
     """Import the packages that the given one expects in the process, then the package itself.
 
     Args:
-        module: its import name.
+        wanted: its import name, and after a colon the names in it to use.
         first: import names, such as torch.
     """
-    teller = load("common").Teller()
+    module, _, names = wanted.partition(":")
+    common = load("common")
+    teller = common.Teller()
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         lock = lock_of(event, arguments)
@@ -85,6 +112,8 @@ def main(module: str, *first: str) -> None:
             teller.tell(without=name)
             os._exit(0)
     found = teller.bring(module, blame=True)
+    if found is not None and names:
+        use(common, teller, found, names.split(","))
     teller.tell(stage="done", imported=found is not None)
     sys.stdout.flush()
     sys.stderr.flush()

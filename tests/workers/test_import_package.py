@@ -11,9 +11,10 @@ import pytest
 from gpudoctor import workers
 
 
-def told(tmp_path: Path, code: str, *first: str) -> dict[str, Any]:
+def told(tmp_path: Path, code: str, *first: str, names: str = "") -> dict[str, Any]:
     (tmp_path / "own.py").write_text(code)
-    argv = [sys.executable, workers.script("import_package.py"), "own", *first]
+    own = f"own:{names}" if names else "own"
+    argv = [sys.executable, workers.script("import_package.py"), own, *first]
     env = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     ended = subprocess.run(argv, capture_output=True, text=True, env=env, check=True, timeout=60)
     facts: dict[str, Any] = {}
@@ -26,6 +27,42 @@ def test_an_import_that_succeeds(tmp_path: Path) -> None:
     found = told(tmp_path, "print('hello')")
     assert found["imported"] is True
     assert found["file"] == f"{tmp_path}/own.py"
+
+
+LAZY = """
+class Lazy(type(__import__('sys'))):
+    def __getattr__(self, name):
+        if name == 'Trainer':
+            try:
+                import nothing_there
+            except ImportError as error:
+                raise RuntimeError('Failed to import own.trainer because of the following error') from error
+        if name == 'Other':
+            raise ValueError('another error')
+        if name == 'Old':
+            raise AttributeError(f'module {self.__name__} has no attribute {name}')
+        return super().__getattribute__(name)
+import sys
+sys.modules[__name__].__class__ = Lazy
+Fine = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "part"),
+    [
+        ("", None, None),
+        ("Fine", None, None),
+        ("Old", None, None),  # of another release, in transformers' words
+        ("Gone", None, None),  # in Python's
+        ("Fine,Trainer", "ModuleNotFoundError: No module named 'nothing_there'", "Trainer"),
+        ("Trainer,Other", "ModuleNotFoundError: No module named 'nothing_there'", "Trainer"),
+        ("Other", "ValueError: another error", "Other"),
+    ],
+)
+def test_names_that_load_when_they_are_used(tmp_path: Path, names: str, error: str | None, part: str | None) -> None:
+    found = told(tmp_path, LAZY, names=names)
+    assert (found.get("import_error"), found.get("part"), found["imported"]) == (error, part, True)
 
 
 def test_an_import_that_raises(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
 from gpudoctor.knowledge.release_families import release_families
-from gpudoctor.knowledge.wanted import computes, part_for
+from gpudoctor.knowledge.wanted import computes, names_used, part_for
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -111,15 +111,21 @@ def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
     top = name.partition(".")[0]
     required = [normalise(line) for line in found.package.requires if not is_optional(line)]
     foreign = bool(top) and top != one.module and any(_is_of(normalise(top), line) for line in required)
-    if one.error is None or foreign or _LOADER.search(error) or _is_known(error) or _names_release(error, required):
+    # Names that load wherever what the package requires is there and fits: any error is one of the environment.
+    unusable = one.part is not None and not error.startswith("OSError")
+    known = _is_known(one.package, error)
+    about = unusable or foreign or known or _LOADER.search(error) or _names_release(error, required)
+    if one.error is None or about:
         return replace(one, dependent=True, hung=False, died=None)
     why = one.error if isinstance(one.error, Unknown) else Unknown(f"its import needs something else: {error[:200]}")
     return replace(one, dependent=True, error=why, hung=False, died=None)
 
 
-def _is_known(error: str) -> bool:
-    """Whether a table knows which package dropped what an import did not find, and since when."""
-    return any(re.search(row.pattern, error) for row in release_families().removed)
+def _is_known(package: str, error: str) -> bool:
+    """Whether a table knows which package dropped what an import did not find, or what this one needs unsaid."""
+    table = release_families()
+    needs = (row.error for row in table.undeclared if row.error and row.is_about(package))
+    return any(re.search(part, error) for part in (*(row.pattern for row in table.removed), *needs))
 
 
 def _names_release(error: str, required: Sequence[str]) -> bool:
@@ -145,7 +151,9 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     if framework and (live is None or live.import_error or live.died or live.hung):
         return _why(said, f"it needs {framework}, which does not import")
     hurried = machine.left(seconds) < seconds
-    argv = [python.path, _SCRIPT, module, *([framework] if framework else [])]
+    names = ",".join(names_used(package.name))
+    asked = f"{module}:{names}" if names else module
+    argv = [python.path, _SCRIPT, asked, *([framework] if framework else [])]
     with spare_home(child_environment(machine) | _SET) as at_home:
         ended = machine.run(argv, seconds, at_home, patient=True)
     one = read(said, ended, hurried=hurried or seconds < SECONDS)
@@ -183,6 +191,7 @@ def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> 
         "seconds": said.get("import_seconds") if isinstance(said.get("import_seconds"), float) else None,
         "stderr": tail(ended.err, TAIL),
         "lock": lock if isinstance(lock, str) else None,
+        "part": said["part"] if isinstance(said.get("part"), str) else None,
         "blamed": said["blamed"] if isinstance(said.get("blamed"), str) else None,
     }
     error = said.get("import_error")

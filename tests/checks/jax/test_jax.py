@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.jax.arch_missing import arch_missing
 from gpudoctor.checks.jax.cpu_only import cpu_only
 from gpudoctor.checks.jax.crashes import crashes
@@ -15,8 +16,9 @@ from gpudoctor.checks.jax.import_hangs import import_hangs
 from gpudoctor.checks.jax.no_gpu import no_gpu
 from gpudoctor.checks.jax.plugin_skew import plugin_skew
 from gpudoctor.checks.jax.ptxas_too_old import ptxas_too_old
-from gpudoctor.facts import CondaPackage, Facts, Framework, Nvcc, Package
+from gpudoctor.facts import CondaPackage, Facts, Framework, Nvcc, Package, UnmetRequirement
 from gpudoctor.maybe import Unknown
+from gpudoctor.root_causes import findings
 from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks.amd_machines import RADEON, amd_host
 from tests.checks.environments import (
@@ -101,6 +103,38 @@ def test_plugin_skew() -> None:
     assert one(plugin_skew, environment(jax(), packages=parts("0.6.2", "0.6.2"))) == ("pass", "")
     assert one(plugin_skew, environment(jax(plugin=None))) == ("pass", "")
     assert one(plugin_skew, environment(jax(plugin_version=Unknown("closed")))) == ("unknown", "closed")
+
+
+@pytest.mark.parametrize(
+    ("jaxlib", "asked", "message"),
+    [
+        ("0.4.20", None, None),
+        ("0.4.19", None, None),  # older than jax, as its metadata allows
+        ("0.4.31", None, "jaxlib 0.4.31 is newer than jax 0.4.20, and jax refuses it: the import raises RuntimeError."),
+        ("0.4.10", ">=0.4.14", "jax 0.4.20 requires jaxlib>=0.4.14; jaxlib 0.4.10 is installed."),
+    ],
+)
+def test_a_jaxlib_that_jax_refuses(jaxlib: str, asked: str | None, message: str | None) -> None:
+    ill = jax("0.4.20", plugin=None, backend_version=jaxlib)
+    facts = environment(ill, packages=(package("jax", "0.4.20"), package("jaxlib", jaxlib)))
+    if asked:
+        unmet = UnmetRequirement(package="jax", version="0.4.20", requires=f"jaxlib{asked}", found=jaxlib)
+        facts = change(facts, "pythons.0.unmet", (unmet,))
+    assert one(plugin_skew, facts) == (("problem", message) if message else ("pass", ""))
+    if message:
+        assert severity(plugin_skew, facts) == "fail"
+        said = commands(plugin_skew, facts)
+        assert "--upgrade 'jax[cuda12]'" in said
+        assert "jaxlib==0.4.20" in said
+        other = environment(ill, packages=(package("jaxlib", jaxlib),), facts=plain_host())
+        assert "cuda12" not in commands(plugin_skew, change(other, "pythons.0.unmet", facts.pythons[0].unmet))
+
+
+def test_a_build_for_the_cpu_explains_no_failed_import() -> None:
+    ill = jax(plugin=None, live=live(import_error="ImportError: cannot import name 'x' from 'ml_dtypes'"))
+    facts = environment(ill, packages=(package("flax", "0.7.5"),))
+    listed, _ = findings([*run(cpu_only, facts), *run(import_fails, facts)])
+    assert {finding.root.check.id for finding in listed} == {"jax.cpu-only", "jax.import-fails"}
 
 
 def test_driver_too_old() -> None:

@@ -42,8 +42,15 @@ def having(*packages: Package, error: Any = None, number: str = "2.9.1", **chang
         (("cuml-cu12", "25.10.0"), ("scikit-learn", "1.8.0"), REQUESTS, "fail"),
         (("cuml-cu13", "25.10.0"), ("scikit-learn", "1.8.0"), REQUESTS, "fail"),
         (("cuml-cu12", "25.12.0"), ("scikit-learn", "1.8.0"), None, None),
-        (("transformers", "5.0.0"), ("torch", "2.2.2"), None, "warn"),
-        (("transformers", "5.0.0"), ("torch", "2.4.0"), None, None),
+        (("transformers", "4.52.4"), ("torch", "2.0.1"), None, "fail"),
+        (("transformers", "4.57.1"), ("torch", "2.1.2"), None, None),
+        (("transformers", "5.0.0"), ("torch", "2.2.2"), None, None),
+        (("transformers", "5.2.0"), ("torch", "2.2.2"), None, "fail"),
+        (("transformers", "5.2.0"), ("torch", "2.4.0"), None, None),
+        (("transformers", "5.24.0"), ("torch", "2.5.1"), None, "fail"),
+        (("trl", "0.19.1"), ("transformers", "5.24.0"), "ModuleNotFoundError: No module named 'vllm'", "fail"),
+        (("trl", "0.19.1"), ("transformers", "5.24.0"), None, None),
+        (("trl", "0.24.0"), ("transformers", "5.24.0"), "ModuleNotFoundError: No module named 'vllm'", None),
         (("vllm", "0.11.0"), ("transformers", "5.1.0"), None, "warn"),
         (("vllm", "0.11.0"), ("transformers", "4.57.6"), None, None),
         (("vllm", "0.12.0"), ("transformers", "5.1.0"), None, None),
@@ -71,10 +78,10 @@ def test_newer_releases_of_others_that_break_a_package(
 
 
 def test_a_framework_stays_and_what_needs_a_newer_one_is_taken_back() -> None:
-    facts = having(package("transformers", "5.0.0"), number="2.2.2")
-    said = commands(undeclared_requirement, facts)
-    assert f"{PIP} install 'transformers<5'" in said
-    assert f"{PIP} install 'torch" not in said
+    for number, spec in (("2.0.1", "transformers<4.52"), ("2.3.1", "transformers<5.1"), ("2.5.0", "transformers<5.20")):
+        said = commands(undeclared_requirement, having(package("transformers", "5.24.0"), number=number))
+        assert f"{PIP} install '{spec}'" in said
+        assert f"{PIP} install 'torch" not in said
     old = having(package("autoawq", "0.2.9"), package("transformers", "4.57.1"))
     assert f"{PIP} install 'transformers<4.52'" in commands(
         undeclared_requirement, change(old, "pythons.0.imports", ())

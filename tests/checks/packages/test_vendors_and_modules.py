@@ -182,6 +182,57 @@ def test_a_package_that_pins_too_little_is_why_its_module_is_gone() -> None:
     ]
 
 
+def test_what_fails_later_explains_no_failed_import() -> None:
+    releases = {"pyannote-audio": "3.3.2", "huggingface-hub": "2.4.0", "torchaudio": "2.11.1"}
+    packages = tuple(package(*each) for each in releases.items())
+    error = "AttributeError: module 'torchaudio' has no attribute 'AudioMetaData'"
+    facts = having(imported("pyannote-audio", "3.3.2", error=error, dependent=True), packages=packages)
+    assert shape(facts, module_removed, undeclared_requirement) == [
+        ("packages.module-removed", []),
+        ("packages.undeclared-requirement", []),
+    ]
+
+
+def missing(module: str, *requires: str, dependent: bool = False) -> Facts:
+    error = f"ModuleNotFoundError: No module named '{module}'"
+    one = imported("faster-whisper", "1.1.1", error=error, dependent=dependent)
+    return having(one, packages=(package("faster-whisper", "1.1.1"), package("av", "1.0", requires=requires)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "message", "typed"),
+    [
+        (missing("requests"), "Install requests: faster-whisper imports it.", f"{PIP} install requests"),
+        (
+            missing("skimage.metrics"),
+            "Install scikit-image, which contains the module skimage: faster-whisper imports it.",
+            f"{PIP} install scikit-image",
+        ),
+        # An installed package requires it, if only for an extra.
+        (
+            missing("some_thing", "some-thing>=2; extra == 'all'"),
+            "Install some-thing, which contains the module some_thing: faster-whisper imports it.",
+            f"{PIP} install some-thing",
+        ),
+        # A name that nobody vouches for is not typed.
+        (
+            missing("some_thing"),
+            "Install what contains the module some_thing: see what faster-whisper documents as its requirements, since "
+            "a distribution of that name may be another project.",
+            None,
+        ),
+    ],
+)
+def test_a_module_that_nothing_contains(facts: Facts, message: str, typed: str | None) -> None:
+    first = run(import_fails, facts)[0].fixes[0]
+    assert (first.message, first.commands) == (message, (typed,) if typed else ())
+
+
+def test_what_computes_on_the_gpu_and_misses_a_module_fails() -> None:
+    assert severity(import_fails, missing("requests")) == "fail"
+    assert severity(import_fails, missing("requests", dependent=True)) == "warn"
+
+
 @pytest.mark.parametrize(
     ("failing", "error", "causes"),
     [

@@ -193,6 +193,32 @@ def test_which_errors_are_about_others(tmp_path: Path, error: str, counts: bool)
     assert isinstance(said.error, str) == counts
 
 
+@pytest.mark.parametrize(
+    ("package", "error", "counts"),
+    [
+        # What a table says that a package needs unsaid.
+        ("retina-face", "ValueError: You have tensorflow 2.21.0 and this requires tf-keras package.", True),
+        ("retina-face", "ValueError: no model", False),
+        ("trl", "ModuleNotFoundError: No module named 'vllm'", True),
+        ("spikes", "ModuleNotFoundError: No module named 'vllm'", False),
+    ],
+)
+def test_errors_of_a_table_count(tmp_path: Path, package: str, error: str, counts: bool) -> None:
+    lay(tmp_path, package, requires=("tensorflow", "triton"))
+    (found,) = dependents_in(tmp_path)
+    said = imports.about_others(PackageImport(package=package, version="1.0", module="x", error=error), found)
+    assert isinstance(said.error, str) == counts
+
+
+@pytest.mark.parametrize(("error", "counts"), [("KeyError: 'x'", True), ("OSError: Network is unreachable", False)])
+def test_a_name_that_always_loads_counts(tmp_path: Path, error: str, counts: bool) -> None:
+    lay(tmp_path, "trl", requires=("transformers",))
+    (found,) = dependents_in(tmp_path)
+    failed = PackageImport(package="trl", version="1.0", module="trl", error=error, part="SFTTrainer")
+    assert failed.statement == "from trl import SFTTrainer"
+    assert isinstance(imports.about_others(failed, found).error, str) == counts
+
+
 def test_a_driver_that_hangs_is_not_waited_for_again(tmp_path: Path) -> None:
     lay(tmp_path, "ctranslate2")
     here = machine()
@@ -220,6 +246,12 @@ def ended(out: str = "", **changes: object) -> ChildResult:
 def test_how_a_child_ended(child: ChildResult, hurried: bool, error: str | None, hung: bool) -> None:
     said = imports.read(ASKED, child, hurried=hurried)
     assert (said.error, said.hung) == (error if error is None else Unknown(error), hung)
+
+
+def test_the_part_that_fails_is_kept() -> None:
+    out = "gpudoctor:" + '{"import_error": "KeyError: 1", "part": "Trainer", "imported": true}'
+    said = imports.read(ASKED, ended(out), hurried=False)
+    assert (said.error, said.part) == ("KeyError: 1", "Trainer")
 
 
 def test_kernels_in_caches(tmp_path: Path) -> None:
