@@ -228,6 +228,8 @@ def _problem(on: OnPython, found: _Broken) -> Problem:
         return Problem(f"{message}: {row.effect}.")
     if other is None:
         message = f"{name} needs {row.other}, which is not installed in this environment: {row.effect}."
+        if error:
+            return Problem(message, (error[:500],), severity=Severity.ERROR)
         # An import that fails over something else shows that the program does not come so far.
         one = import_of(on.python, owner.name)
         elsewhere = one is not None and isinstance(one.error, str) and row.other not in one.error

@@ -14,6 +14,7 @@ import sys
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
+import importlib
 import importlib.util
 import os
 
@@ -62,24 +63,37 @@ def leaves(event: str, arguments: tuple[Any, ...]) -> bool:
     return str(arguments[1][0]) not in ("127.0.0.1", "::1", "localhost")
 
 
-def innermost(error: BaseException) -> BaseException:
-    """What an error was raised from: lazy packages wrap it, "Failed to import ... because of the following error"."""
-    while error.__cause__ is not None:
+def unwrapped(error: BaseException) -> BaseException:
+    """What lazy packages wrap: "Failed to import ... because of the following error"; others say more themselves."""
+    while error.__cause__ is not None and str(error).startswith("Failed to import"):
         error = error.__cause__
     return error
+
+
+def load_name(module: ModuleType, name: str) -> None:
+    """Load an attribute or a module of a package; nothing where this release has neither."""
+    try:
+        getattr(module, name)
+        return
+    except AttributeError as error:
+        # Python's words; transformers' own have no quotes.
+        if error.__cause__ is not None or not str(error).endswith((repr(name), "has no attribute " + name)):
+            raise
+    path = module.__name__ + "." + name
+    try:
+        importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path and str(error.name) != module.__name__:  # "... is not a package"
+            raise
 
 
 def use(common: ModuleType, teller: Any, module: ModuleType, names: list[str]) -> None:
     """Load what a package imports only when it is first used, and tell the first error; a release may lack a name."""
     for name in names:
         try:
-            getattr(module, name)
+            load_name(module, name)
         except Exception as error:
-            if isinstance(error, AttributeError) and error.__cause__ is None and repr(name) in str(error):
-                continue
-            if str(error).endswith("has no attribute " + name):  # transformers' own words have no quotes
-                continue
-            inner = innermost(error)
+            inner = unwrapped(error)
             blamed = common.blamed(inner, module.__name__)
             teller.tell(import_error=teller.full_text(inner), part=name, blamed=blamed)
             return

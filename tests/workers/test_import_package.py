@@ -55,6 +55,7 @@ Fine = 1
         ("Fine", None, None),
         ("Old", None, None),  # of another release, in transformers' words
         ("Gone", None, None),  # in Python's
+        ("__wrapped__", None, None),
         ("Fine,Trainer", "ModuleNotFoundError: No module named 'nothing_there'", "Trainer"),
         ("Trainer,Other", "ModuleNotFoundError: No module named 'nothing_there'", "Trainer"),
         ("Other", "ValueError: another error", "Other"),
@@ -63,6 +64,29 @@ Fine = 1
 def test_names_that_load_when_they_are_used(tmp_path: Path, names: str, error: str | None, part: str | None) -> None:
     found = told(tmp_path, LAZY, names=names)
     assert (found.get("import_error"), found.get("part"), found["imported"]) == (error, part, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("broken", "ValueError: this requires tf-keras package"),
+        ("lacking", "ModuleNotFoundError: No module named 'nothing_there'"),
+        ("chained", "ValueError: no"),  # what a package says itself, it says better
+        ("fine", None),
+        ("gone", None),
+    ],
+)
+def test_modules_that_programs_use(tmp_path: Path, name: str, error: str | None) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "fine.py").write_text("")
+    (folder / "broken.py").write_text("raise ValueError('this requires tf-keras package')")
+    (folder / "chained.py").write_text(
+        "try:\n    import nothing\nexcept ImportError as e:\n    raise ValueError('no') from e"
+    )
+    (folder / "lacking.py").write_text("import nothing_there")
+    assert told(tmp_path, "", names=name).get("import_error") == error
 
 
 def test_an_import_that_raises(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.facts import Facts, Package, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.workers.common import blamed
-from tests.builders import change
+from tests.builders import change, framework
 from tests.checks.environments import commands, environment, one, package, severity, torch, verifies
 
 PIP = "/opt/env/bin/python -m pip"
@@ -75,6 +75,20 @@ def test_newer_releases_of_others_that_break_a_package(
     if severe:
         assert severity(undeclared_requirement, facts) == severe
         assert f"{' '.join(other[1:])} is installed: " in outcome[1]
+
+
+def test_what_is_missing_comes_in_the_release_of_the_framework() -> None:
+    error = "ValueError: You have tensorflow 2.19.1 and this requires tf-keras package."
+    both = (package("retina-face", "0.0.17"), package("tensorflow", "2.19.1"))
+    facts = having(*both, error=error, part="RetinaFace")
+    facts = change(facts, "pythons.0.frameworks", (framework("tensorflow", "2.19.1"),))
+    assert one(undeclared_requirement, facts)[1] == (
+        "retina-face 0.0.17 needs tf-keras, which is not installed in this environment: import retinaface fails from "
+        "TensorFlow 2.16 on, and deepface with it, since TensorFlow contains Keras 3."
+    )
+    assert severity(undeclared_requirement, facts) == "fail"
+    assert f"{PIP} install 'tf-keras~=2.19.0'" in commands(undeclared_requirement, facts)
+    assert verifies(undeclared_requirement, facts) == ["/opt/env/bin/python -c 'from retina_face import RetinaFace'"]
 
 
 def test_a_framework_stays_and_what_needs_a_newer_one_is_taken_back() -> None:
