@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -101,9 +102,24 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
             config.option.dist = "worksteal"
 
 
+def _rewrite_first(config: pytest.Config) -> None:
+    """In a fresh checkout let two processes rewrite the tests: each of those that run them would rewrite all of it."""
+    here = Path(__file__).parent
+    whole = any(Path(argument).resolve() == here for argument in config.args)
+    if not whole or not getattr(config.option, "numprocesses", 0) or any(here.glob("checks/*/__pycache__/*-pytest-*")):
+        return
+    directories = sorted(path for path in here.iterdir() if path.is_dir() and any(path.rglob("test_*.py")))
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", "-p", "no:cacheprovider"]
+    commands = [[*collect, *map(str, directories[part::2])] for part in range(2)]
+    for one in [subprocess.Popen(each, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for each in commands]:
+        one.wait()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let the processes end at once: Python would first free all that was collected, for which the run waits."""
-    if hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput"):
+        _rewrite_first(config)
+    else:
         atexit.register(os._exit, 0)  # registered first, so it comes after all others; nobody reads this exit status
 
 

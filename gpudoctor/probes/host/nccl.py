@@ -36,7 +36,7 @@ def _lines(machine: Machine, file: str) -> Iterator[tuple[str, str]]:
     try:
         text = machine.text(file)
     except OSError:
-        return
+        return  # NCCL itself opens it as this user, and goes on without what it cannot read
     for line in text.splitlines():
         name, equals, value = line.partition("=")  # a blank before "=" belongs to the name
         if equals and name.startswith("NCCL_") and name == name.rstrip():
