@@ -20,8 +20,8 @@ PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome
 ENTRY = FindingEntry(check="a.b", status="advice", subject="s", title="T", message="S.", cause="C.")
 CUDA = "The NVIDIA driver responds: CUDA initializes and lists 1 GPU."
 AGAIN = (
-    "If a program still fails, run `gpudoctor check` in its own environment: with its Python (--python PATH), as its "
-    "user, in its container."
+    "If a program still fails, `gpudoctor run -- COMMAND` runs it and explains its error. Check its own environment: "
+    "with its Python (--python PATH), as its user, in its container."
 )
 NEXT = "Fix the first problem, then re-run `gpudoctor check`. For details: `gpudoctor explain a.b`"
 UNKNOWN = "Some facts are unknown: --verbose lists them, and what access they need."

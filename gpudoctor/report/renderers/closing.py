@@ -67,8 +67,8 @@ def closing(
     lines += _next(facts, status if command == "check" and not (chosen or recorded) else "")
     if status == "pass" and not (facts.quick or chosen or recorded) and lines:
         lines.append(
-            "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
-            "(--python PATH), as its user, in its container."
+            "If a program still fails, `gpudoctor run -- COMMAND` runs it and explains its error. Check its own "
+            "environment: with its Python (--python PATH), as its user, in its container."
         )
     return tuple(lines)
 
