@@ -106,6 +106,8 @@ def _numpy(on: OnPython, left: list[UnmetRequirement]) -> list[str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
+
     left = _left(on)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
     specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch)) + _numpy(on, left)
@@ -113,7 +115,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []
     message = "Install exactly the required versions."
-    if len({_name(u) for u in left}) < len({u.requires for u in left}):
+    several = len({_name(u) for u in left}) < len({u.requires for u in left})
+    if several or any(clash(on.python, u.requires, but=(u.package,)) for u in left):
         message += " If two packages require different versions, give each its own environment."
     return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 

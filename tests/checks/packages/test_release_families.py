@@ -284,8 +284,8 @@ def test_gradio_and_a_newer_hub() -> None:
     # transformers 5 has to keep the newer one
     new = web("4.44.1", "1.13.0", package("transformers", "5.14.0", requires=("huggingface-hub<2.0,>=1.3.0",)))
     typed = commands(undeclared_requirement, new)
-    assert "Install gradio 5.7.1 or newer, or huggingface-hub<1." in typed
-    assert f"{PIP} install 'gradio>=5.7.1'" in typed
+    assert "Install gradio 5.7.1 or newer; transformers cannot use huggingface-hub<1." in typed
+    assert f"{PIP} install 'gradio>=5.7.1' 'huggingface-hub<2.0,>=1.3.0'" in typed
 
 
 def test_diffusers_and_a_newer_torchao() -> None:
