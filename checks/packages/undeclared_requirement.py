@@ -89,8 +89,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Install {row.other}{newer if row.before != '999' else ''}."
         command = install(on.python, row.other)
     elif row.other in BY_MODULE:  # what is compiled against it stays
-        message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
-        command = install(on.python, f"{owner.name}<{row.since}")
+        older = f"{owner.name}<{row.since}"
+        taken = clash(on.python, older)
+        if taken and (newer := _newer_framework(on, row)):
+            return tuple(replace(fix, verify=proof or fix.verify) for fix in newer)
+        held = f" {' and '.join(taken)} cannot use that." if taken else ""
+        message = f"Install {older}, which works with this {row.other}; or {row.other}{row.wanted}.{held}"
+        command = install(on.python, older)
     else:
         message, command = _of_another_release(on, found)
     if row.switch and not row.seldom:
@@ -103,6 +108,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return (fix,)
     off = f"Turn the check of {owner.name} off, if your models do not use what it is about."
     return fix, Fix(off, (export(row.switch, "1"),), "change-environment")
+
+
+def _newer_framework(on: OnPython, row: Undeclared) -> tuple[Fix, ...]:
+    """Install the PyTorch that a package needs, where one supports this GPU, driver and Python."""
+    from gpudoctor.fixes.torch_build import torch_since  # few need it
+
+    wanted = row.wanted.startswith(">=") and row.other == "torch"
+    return torch_since(on.facts, on.python, row.wanted[2:]) if wanted else ()
 
 
 def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:

@@ -84,7 +84,7 @@ def _newer_torch(on: OnPython, one: PackageImport, name: str, first: str) -> tup
     return (*newer, Fix(message, (task,), "reinstall-package", verify=proof))
 
 
-def newer(on: OnPython, one: PackageImport, message: str, other: str = "", *, bound: str | None = None) -> Fix:
+def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fix:
     """Upgrade a package, or install what continues it; another one stays within what all the rest requires of it.
 
     Args:
@@ -92,7 +92,6 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "", *, bo
         one: the package, with its import.
         message: what the upgrade is for, as a sentence that starts with a verb.
         other: the package that it fails over; "": that is not known.
-        bound: that one within what the rest requires, where it was worked out before.
     """
     proof = import_proof(on, one)
     if row := release_families.ended(one.package, one.version):
@@ -102,9 +101,10 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "", *, bo
         )
         tasks: Tasks = (uninstall(on.python, one.package), install(on.python, row.instead))
         return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
-    kept = bound or (bounded(on.python, other, but=(one.package,)) if other else None)
-    specs = (one.package, kept) if kept and kept != other else (one.package,)
-    if specs[1:]:
+    kept = bounded(on.python, other, but=(one.package,)) if other else None
+    specs = [one.package]
+    if kept and kept != other:
+        specs.append(kept)
         message = f"{message.rstrip('.')}, and keep {kept}, which the other packages require."
     tasks = (install(on.python, *specs, upgrade=True),)
     return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)

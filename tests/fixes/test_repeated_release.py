@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpudoctor.check_engine import Fix, run
+from gpudoctor.check_engine import Check, Fix, run
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
@@ -27,7 +27,7 @@ from tests.builders import change
 from tests.checks.environments import SITE, environment, machine, package, torch
 
 NAMES = sorted({*wanted().extensions, *cuda_extensions().stable, *python_rules().of_torch, "natten"})
-CHECKS = (extension_abi, built_for_another_torch, torchvision_mismatch, torchcodec_mismatch)
+CHECKS: tuple[Check[Any], ...] = (extension_abi, built_for_another_torch, torchvision_mismatch, torchcodec_mismatch)
 # PyTorch's own version, what pip installed, its CUDA.
 TORCHES = [
     ("2.15.0+cu132", "2.15.0", "13.2"),

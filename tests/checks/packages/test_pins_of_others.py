@@ -115,6 +115,19 @@ def test_a_package_from_before_it_needed_a_newer_one() -> None:
     assert typed(undeclared_requirement, having(mine, ao, held)) == [f"{PIP} install 'peft<0.19'"]
 
 
+def test_a_framework_changes_where_another_package_needs_what_does_not_work_with_it() -> None:
+    mine = package("transformers", "5.0.0")
+    old = environment(torch("2.2.2"), packages=(mine,))
+    assert typed(undeclared_requirement, old) == [f"{PIP} install 'transformers<5'"]
+    held = package("vllm", "0.30.0", requires=("transformers>=5",))
+    both = change(old, "pythons.0.packages", (package("torch", "2.2.2"), mine, held))
+    assert "'transformers<5'" not in commands(undeclared_requirement, both)
+    assert typed(undeclared_requirement, both)[0].startswith(f"{PIP} install --force-reinstall --no-deps --index-url")
+    without = change(both, "gpus.0.capability", "3.0")  # no PyTorch that is new enough supports it
+    assert typed(undeclared_requirement, without) == [f"{PIP} install 'transformers<5'"]
+    assert "or torch>=2.4. vllm cannot use that." in commands(undeclared_requirement, without)
+
+
 def test_a_requirement_that_a_met_one_of_another_package_excludes() -> None:
     broken = UnmetRequirement(package="transformers", version="4.57.1", requires="huggingface-hub<1.0", found="1.3.0")
     mine, hub = package("transformers", "4.57.1", requires=HUB), package("huggingface-hub", "1.3.0")
