@@ -91,8 +91,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     elif row.other in BY_MODULE:  # what is compiled against it stays
         older = f"{owner.name}<{row.since}"
         taken = clash(on.python, older)
-        if taken and (newer := _newer_framework(on, row)):
-            return tuple(replace(fix, verify=proof or fix.verify) for fix in newer)
+        if taken and (upgraded := _newer_framework(on, row)):
+            return tuple(replace(fix, verify=proof or fix.verify) for fix in upgraded)
         held = f" {' and '.join(taken)} cannot use that." if taken else ""
         message = f"Install {older}, which works with this {row.other}; or {row.other}{row.wanted}.{held}"
         command = install(on.python, older)
