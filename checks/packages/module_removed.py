@@ -71,7 +71,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     only_with=("pythons.imports pythons.packages?",),
     caused_by=("python.*", "packages.undeclared-requirement"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def module_removed(on: OnPython) -> Problem | None:
     """The import of a package names a module of the table, and the installed release is one without it."""

@@ -33,7 +33,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     only_with=("pythons.unmet",),
     caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def triton_mismatch(on: OnPython) -> Problem | None:
     """PyTorch's requirement of Triton is violated by more than a patch release."""
