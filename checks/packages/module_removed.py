@@ -4,13 +4,16 @@ import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, PackageImport
+from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.loading import import_proof
+from gpudoctor.fixes.other_release import newer
 from gpudoctor.fixes.python import install, lasting
-from gpudoctor.knowledge.release_families import Removed, release_families
+from gpudoctor.knowledge.release_families import Removed, ended, release_families
 from gpudoctor.maybe import known, text_of
+from gpudoctor.parsers.metadata import required_name
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import failures
-from gpudoctor.queries.packages import numbers, package, packages_of
+from gpudoctor.queries.packages import numbers, package
 from gpudoctor.targets import OnPython, pythons
 
 
@@ -20,16 +23,18 @@ def _found(on: OnPython) -> tuple[Removed, Package, list[tuple[PackageImport, st
         owner = package(on.python, row.package)
         if owner and numbers(owner.version) >= numbers(row.since):
             failing = [(one, error) for one, error in failures(on.python) if re.search(row.pattern, error)]
+            # What imports a package that ended fails over the same import, and an upgrade of it does not help.
+            failing.sort(key=lambda each: ended(each[0].package, each[0].version) is None)
             if failing:
                 return row, owner, failing
     return None
 
 
-def _is_wanted(on: OnPython, row: Removed) -> bool:
-    """Whether another package requires the release without the module: PyTorch for CUDA 13 does cuda-bindings 13."""
-    own = (row.package, row.older.partition(">")[0])
-    wanted = re.compile(rf"(?:{'|'.join(map(re.escape, own))})\b[^;]*[>=~]=?\s*{row.since}\b")
-    return any(wanted.match(line) for p in packages_of(on.python) if p.name not in own for line in p.requires)
+def _breaks(on: OnPython, row: Removed, user: str) -> bool:
+    """Whether another package requires a release without the module: PyTorch for CUDA 13 does cuda-bindings 13."""
+    name = required_name(row.older)
+    specs = (f"{one}{row.older[len(name) :]}" for one in {name, row.package})
+    return any(clash(on.python, spec, but=(user, name, row.package)) for spec in specs)
 
 
 def _has_older(on: OnPython, row: Removed) -> bool:
@@ -43,17 +48,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, _, ((first, _), *_) = found
-    proof = import_proof(on, first)
-    newer = Fix(
-        f"Upgrade {first.package} to a release that imports {row.now}.{lasting(on.facts)}",
-        (install(on.python, first.package, upgrade=True),),
-        "reinstall-package",
-        verify=proof,
-    )
-    if not row.older or _is_wanted(on, row) or not _has_older(on, row):
-        return (newer,)
-    message = f"Install {row.older}, which still has the module.{lasting(on.facts)}"
-    return (Fix(message, (install(on.python, row.older),), "reinstall-package", verify=proof), newer)
+    message = f"Upgrade {first.package} to a release that imports {row.now}."
+    if not row.older or _breaks(on, row, first.package) or not _has_older(on, row):
+        return (newer(on, first, message, row.package),)
+    older = f"Install {row.older}, which still has the module.{lasting(on.facts)}"
+    fix = Fix(older, (install(on.python, row.older),), "reinstall-package", verify=import_proof(on, first))
+    return fix, newer(on, first, message, row.package)
 
 
 @check(
@@ -71,7 +71,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     only_with=("pythons.imports pythons.packages?",),
     caused_by=("python.*", "packages.undeclared-requirement"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def module_removed(on: OnPython) -> Problem | None:
     """The import of a package names a module of the table, and the installed release is one without it."""

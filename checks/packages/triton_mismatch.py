@@ -1,27 +1,15 @@
 """Another Triton than PyTorch pins."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import UnmetRequirement
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.maybe import present
-from gpudoctor.queries.frameworks import compiles_kernels
-from gpudoctor.queries.packages import numbers
+from gpudoctor.queries.frameworks import other_triton
 from gpudoctor.targets import OnPython, pythons
 
 
-def _broken(on: OnPython) -> UnmetRequirement | None:
-    pins = (u for u in on.python.unmet if u.package == "torch" and "triton==" in u.requires.replace(" ", ""))
-    return next((u for u in pins if u.found is not None and _differs(u)), None)
-
-
-def _differs(unmet: UnmetRequirement) -> bool:
-    """Triton's Python interface, which torch.compile uses, changes with each minor release."""
-    return numbers(unmet.found or "")[:2] != numbers(unmet.requires.partition("==")[2].strip())[:2]
-
-
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    broken = _broken(on)
+    broken = other_triton(on.facts, on.python)
     if broken is None:
         return ()
     code = 'import torch; print(torch.compile(lambda x: x * 2)(torch.ones(8, device="cuda")))'
@@ -45,11 +33,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     only_with=("pythons.unmet",),
     caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def triton_mismatch(on: OnPython) -> Problem | None:
-    """PyTorch's Triton pin is violated by more than a patch release."""
-    broken = _broken(on)
-    if broken is None or not compiles_kernels(on.facts, on.python):
+    """PyTorch's requirement of Triton is violated by more than a patch release."""
+    broken = other_triton(on.facts, on.python)
+    if broken is None:
         return None
     return Problem(f"torch {broken.version} requires {broken.requires}, but {present(broken.found)} is installed.")

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes import amd_smi
+from gpudoctor.fixes.bounds import bounded, clash
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
@@ -88,9 +89,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Install {row.other}{newer if row.before != '999' else ''}."
         command = install(on.python, f"{row.other}{_to_install(on, row)}")
     elif row.other in BY_MODULE:  # what is compiled against it stays
-        since = _first_without(row, found.other)
-        message = f"Install {owner.name}<{since}, which works with this {row.other}; or {row.other}{row.wanted}."
-        command = install(on.python, f"{owner.name}<{since}")
+        older = f"{owner.name}<{_first_without(row, found.other)}"
+        taken = clash(on.python, older)
+        if taken and (upgraded := _newer_framework(on, row)):
+            return tuple(replace(fix, verify=proof or fix.verify) for fix in upgraded)
+        held = f" {' and '.join(taken)} cannot use that." if taken else ""
+        message = f"Install {older}, which works with this {row.other}; or {row.other}{row.wanted}.{held}"
+        within = bounded(on.python, owner.name, own=older.removeprefix(owner.name))
+        command = install(on.python, within or older)
     else:
         message, command = _of_another_release(on, found)
     if row.switch and not row.seldom:
@@ -120,26 +126,36 @@ def _first_without(row: Undeclared, other: Package | None) -> str:
     return min(found, key=numbers, default=row.since)
 
 
+def _newer_framework(on: OnPython, row: Undeclared) -> tuple[Fix, ...]:
+    """Install the PyTorch that a package needs, where one supports this GPU, driver and Python."""
+    from gpudoctor.fixes.torch_build import torch_since  # few need it
+
+    wanted = row.wanted.startswith(">=") and row.other == "torch"
+    return torch_since(on.facts, on.python, row.wanted[2:]) if wanted else ()
+
+
 def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:
     """The other package in a release that fits, or the package itself in a newer one where that is better."""
     row, owner = found.row, found.owner
-    spec = row.install or row.wanted
-    helps = row.before != "999" and not row.switch and not row.optional
-    if helps and (row.newer or _is_wanted_so(on, row)):
-        return (
-            f"Install {owner.name} {row.before} or newer, or {row.other}{spec}.",
-            install(on.python, f"{owner.name}>={row.before}"),
-        )
+    spec, newest = row.install or row.wanted, f"{owner.name}>={row.before}"
+    helps = row.before != "999" and not row.switch and not row.optional and not clash(on.python, newest)
+    # A newer library of NVIDIA's serves what pins an older one of its major.
+    of_nvidia = row.other.startswith("nvidia-")
+    taken = () if of_nvidia else clash(on.python, f"{row.other}{spec}", but=(owner.name,))
+    if helps and (row.newer or taken):
+        kept = bounded(on.python, row.other, but=(owner.name,)) if taken else None
+        other = f"; {' and '.join(taken)} cannot use {row.other}{spec}" if taken else f", or {row.other}{spec}"
+        specs = (newest, *([kept] if kept and kept != row.other else []))
+        return f"Install {owner.name} {row.before} or newer{other}.", install(on.python, *specs)
+    older = f"{owner.name}<{row.since}"
+    if taken and row.wanted.startswith(">") and not clash(on.python, older):
+        message = f"Install {older}, which works with this {row.other}: {' and '.join(taken)} cannot use a newer one."
+        return message, install(on.python, older)
     later = f", or {owner.name} {row.before} or newer" if helps else ""
     message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, found.other)}"
+    if taken:
+        message += f" {' and '.join(taken)} cannot use that: give each its own environment."
     return message, install(on.python, f"{row.other}{spec}", options=row.options)
-
-
-def _is_wanted_so(on: OnPython, row: Undeclared) -> bool:
-    """Whether another package requires the other one in a release that is too new for this one."""
-    bound = re.compile(rf"{re.escape(row.other)}\b[^;]*>=\s*([\d.]+)")
-    wanted = (found for p in known(on.python.packages) for line in p.requires if (found := bound.match(line)))
-    return row.wanted.startswith("<") and any(numbers(one[1]) >= numbers(row.wanted[1:]) for one in wanted)
 
 
 def _past_its_check(on: OnPython, found: _Broken) -> tuple[Fix, ...]:

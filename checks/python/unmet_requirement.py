@@ -11,7 +11,7 @@ from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.queries.frameworks import first_line, one_of
+from gpudoctor.queries.frameworks import first_line, is_triton, one_of, other_triton
 from gpudoctor.queries.loading import failures
 from gpudoctor.queries.other_vendor import found_in
 from gpudoctor.queries.packages import need_numpy1, numbers, package
@@ -32,7 +32,7 @@ def _left(on: OnPython) -> list[UnmetRequirement]:
     strangers = {one.package for one in found_in(on)}  # what these require is of the other vendor, too
     left = [u for u in on.python.unmet if u.package not in strangers and not _reported_elsewhere(on, u)]
     fails = {id(u): _victim(on, u) is not None or _failing(on, u) is not None for u in left}
-    return sorted(left, key=lambda u: (not fails[id(u)], u.found is not None, not _is_close(u)))
+    return sorted(left, key=lambda u: (not fails[id(u)], u.found is not None, is_triton(u), not _is_close(u)))
 
 
 def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
@@ -50,7 +50,9 @@ def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
     if name == "numpy" and not need_numpy1(on.python) and _failing(on, unmet):
         return False
     about_torch = name == "torch" and (is_extension(unmet.package) or unmet.package == "vllm")
-    return unmet.found is not None and (name.startswith("jax") or about_torch or name in ("numpy", "triton"))
+    return unmet.found is not None and (
+        name.startswith("jax") or about_torch or name == "numpy" or unmet is other_triton(on.facts, on.python)
+    )
 
 
 def _are_of(found: MixedReleases, *names: str) -> bool:
@@ -104,6 +106,8 @@ def _numpy(on: OnPython, left: list[UnmetRequirement]) -> list[str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
+
     left = _left(on)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
     specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch)) + _numpy(on, left)
@@ -111,7 +115,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []
     message = "Install exactly the required versions."
-    if len({_name(u) for u in left}) < len({u.requires for u in left}):
+    several = len({_name(u) for u in left}) < len({u.requires for u in left})
+    if several or any(clash(on.python, u.requires, but=(u.package,)) for u in left):
         message += " If two packages require different versions, give each its own environment."
     return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 
@@ -154,9 +159,10 @@ def _problem(on: OnPython, left: list[UnmetRequirement]) -> Problem:
         message = f"{lines[0]}{more}, so {one.statement} fails ({who}): {first_line(words).rstrip('.')}."
         return Problem(message, lines[:6], severity=Severity.ERROR)
     if victim is None:
-        if _name(first) in ("triton", "pytorch-triton", "pytorch-triton-rocm") and first.found is None:
+        if is_triton(first) and first.found is None:
             return Problem(f"{lines[0]}{more}: torch.compile fails.", lines[:6])
-        mild = first.found is not None and not _is_close(first)
+        # A Triton that is not reported elsewhere is of the same minor release, or compiles nothing here.
+        mild = first.found is not None and (not _is_close(first) or is_triton(first))
         return Problem(f"{lines[0]}{more}.", lines[:6], severity=Severity.ADVICE if mild else None)
     error = victim.live.import_error if victim.live else None
     effect = "fails to import" if error else "finds no GPU"

@@ -1,7 +1,5 @@
 """Fixes that match a compiled extension and PyTorch."""
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.check_engine import Fix
@@ -9,17 +7,15 @@ from gpudoctor.facts import Facts, Framework, Package, Python
 from gpudoctor.facts.python import PackageCode
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.other_projects import meant
+from gpudoctor.fixes.other_torch import is_of_pypi, pinned, stable, the_other_torch
 from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
-from gpudoctor.fixes.torch_build import driver_cuda, has_wheel_here
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge import torch as torch_table
-from gpudoctor.knowledge.cuda_extensions import CudaExtension, cuda_extensions
+from gpudoctor.knowledge.cuda_extensions import CudaExtension, cuda_extensions, on_torch_index, stable_extension
 from gpudoctor.knowledge.python_rules import (
-    on_torch_index,
     python_rules,
     release_for_torch,
-    serves_later_torch,
     torchaudio_for,
     torchvision_for,
     wheel_page,
@@ -29,7 +25,7 @@ from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known_or, present, text_of
 from gpudoctor.queries.capability import side, sm
-from gpudoctor.queries.extensions import COMPANIONS, built_for, pin
+from gpudoctor.queries.extensions import COMPANIONS, pin
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, major, numbers, packages_of, release
@@ -43,33 +39,43 @@ _OF_AMD = pattern(r"\+rocm(\d+(?:\.\d+){1,2})\.(?:lw\.)?git")
 def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> tuple[Fix, ...]:
     """Match an extension and PyTorch: rebuild the extension, or install the PyTorch that it was built for."""
     wanted, verify = pin(on.python, name), _proof(on, name)
-    if wanted:
-        return tuple(
-            Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify)
-            for message, command in _pinned(on, name, version, wanted, torch)
-        )
+    package = next((p for p in packages_of(on.python) if p.name == name), None)
+    if (
+        wanted
+        and package
+        and not (torch and wanted == release(text_of(torch.version)) and is_of_pypi(on.python, torch))
+    ):
+        return pinned(on, package, wanted, torch, verify)
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
-    if torch and (ours := release_for_torch(name, number)):
+    if torch and (ours := release_for_torch(name, number)) and not _is_of(package, ours):
         commands = another_build(on.python, f"{name}=={ours}.*", index=torch_index(on.python, torch))
         message = f"Install {name} {ours}, the release for PyTorch {number}, which stays as it is."
         return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
-    if torch and number[:1].isdigit() and serves_later_torch(name, number):
-        commands = another_build(on.python, name, index=torch_index(on.python, torch))
-        message = (
-            f"Install the newest {name} from the index that PyTorch came from; it is built for PyTorch {number}, too."
-        )
-        return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
+    if torch and package and number[:1].isdigit() and (row := stable_extension(name, number)):
+        built = _built_here(on, name, version, torch, verify)
+        return (*stable(on, package, torch, row, verify), built)
     if torch and (build := _from_page(on, name, version, torch, verify)):
-        return (build, *_the_other_torch(on, name, torch, verify))
+        return (build, *the_other_torch(on, name, torch, verify))
     if torch and (wheel := _from_its_project(on, name, torch, verify)):
-        return (wheel, *_the_other_torch(on, name, torch, verify))
-    message = (
-        f"Reinstall {name} for PyTorch {number}: use the wheel from its releases page for this PyTorch, CUDA, Python "
-        f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
-    )
-    built = Fix(f"{message}{lasting(on.facts)}", (_build(on, name, version),), "reinstall-package", verify=verify)
+        return (wheel, *the_other_torch(on, name, torch, verify))
+    built = _built_here(on, name, version, torch, verify)
     ready = _without_nvcc(on, name, version, torch, verify)
-    return (*ready, built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+    return (*ready, built, *(the_other_torch(on, name, torch, verify) if torch else ()))
+
+
+def _is_of(package: Package | None, series: str) -> bool:
+    """Whether a release of a series is installed that names no other build: to install it again changes nothing."""
+    return package is not None and "+" not in package.version and f"{package.version}.".startswith(f"{series}.")
+
+
+def _built_here(on: OnPython, name: str, version: str, torch: Framework | None, verify: Task | None) -> Fix:
+    number = text_of(torch.version).partition("+")[0] if torch else ""
+    message = (
+        f"Reinstall {name} for PyTorch {number or 'the installed one'}: use the wheel from its releases page for this "
+        f"PyTorch, CUDA, Python and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs "
+        f"{_nvcc(on, torch)}."
+    )
+    return Fix(f"{message}{lasting(on.facts)}", (_build(on, name, version),), "reinstall-package", verify=verify)
 
 
 def _without_nvcc(
@@ -209,6 +215,8 @@ def _from_page(on: OnPython, name: str, version: str, torch: Framework, verify: 
     if page.last and numbers(row.version) > numbers(page.last):
         return None
     spec = f"{name}=={release(version)}+{page.tag.format(torch=row.version.replace('.', ''), build=build)}"
+    if spec == f"{name}=={version}":
+        return None  # it is here
     message = f"Install the build of {name} for PyTorch {row.version} and CUDA {cuda}.{lasting(on.facts)}"
     command = install(
         on.python,
@@ -218,61 +226,6 @@ def _from_page(on: OnPython, name: str, version: str, torch: Framework, verify: 
         options=("--find-links", page.address.format(torch=row.version, build=build)),
     )
     return Fix(message, (command,), "reinstall-package", verify=verify)
-
-
-def _the_other_torch(on: OnPython, name: str, torch: Framework, verify: Task | None) -> tuple[Fix, ...]:
-    """Install the PyTorch that an extension was built for, where its version names that; empty: it is there."""
-    package = next((p for p in packages_of(on.python) if p.name == name), None)
-    wanted, cuda = built_for(package) if package else (None, None)
-    if wanted is None or cuda is None:
-        return ()
-    row, variant = torch_table.release(wanted), torch_table.cuda_variant(cuda)
-    there = (torch_table.release(text_of(torch.version)), torch_table.cuda_variant(text_of(torch.cuda)))
-    if row is None or variant not in row.wheels or (row, variant) == there or not _driver_runs(on, variant):
-        return ()
-    if not has_wheel_here(on.facts, on.python, wanted, variant):
-        return ()
-    specs = (f"torch=={wanted}.*", *_companions_of(on.python, wanted))
-    commands = another_build(on.python, *specs, index=torch_table.index_of(variant))
-    message = f"Install the PyTorch that {name} was built for, {wanted} for CUDA {cuda}.{lasting(on.facts)}"
-    return (Fix(message, commands, "reinstall-package", verify=verify),)
-
-
-def _driver_runs(on: OnPython, variant: str) -> bool:
-    driver = driver_cuda(on.facts)
-    return driver is not None and torch_table.driver_runs(variant, driver)
-
-
-def _companions_of(python: Python, wanted: str) -> tuple[str, ...]:
-    """The installed torchvision and torchaudio in the releases for a PyTorch."""
-    releases = {"torchvision": torchvision_for(wanted), "torchaudio": torchaudio_for(wanted)}
-    names = {p.name for p in packages_of(python)}
-    return tuple(f"{other}=={number}" for other, number in releases.items() if number and other in names)
-
-
-def _pinned(
-    on: OnPython, name: str, version: str, wanted: str, torch: Framework | None
-) -> Iterator[tuple[str, Command]]:
-    """The ways to match an extension whose metadata pins one PyTorch, and the installed PyTorch.
-
-    First the one that leaves PyTorch, and so what else needs it: pip goes back through the extension's releases until
-    one requires this PyTorch. It would stop at the first sdist that it cannot build, so it takes wheels only.
-    """
-    python = on.python
-    there = release(str(torch.version)) if torch and isinstance(torch.version, str) else wanted
-    if there != wanted and there[:1].isdigit() and not is_own_build(there):
-        installed = next((p.version for p in packages_of(python) if p.name == "torch"), "")
-        index = torch_table.index_of_build(installed) if on_torch_index(name) else None
-        options = ("--only-binary", name)
-        command = install(python, name, f"torch=={there}", index=index, options=options)
-        yield f"Install the {name} release for PyTorch {there}, which stays as it is.", command
-    if torch_table.release(wanted) is None or has_wheel_here(on.facts, python, wanted):
-        others = _companions_of(python, wanted)
-        more = ", and what belongs to it" if others else ""
-        message = f"Install the PyTorch that {name} {version} was built for{more}."
-        specs = (f"torch=={wanted}", *others, f"{name}=={release(version)}")
-        yield message, install(python, *specs, force=there == wanted)
-    yield f"Upgrade {name}, with the PyTorch that it requires.", install(python, name, upgrade=True)
 
 
 def companions(facts: Facts, python: Python, torch: Framework) -> Fix:

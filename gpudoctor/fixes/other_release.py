@@ -6,16 +6,18 @@ from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Package, PackageImport
+from gpudoctor.fixes.bounds import bounded, clash
 from gpudoctor.fixes.loading import import_proof
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import release_families
 from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.loading import is_native
-from gpudoctor.queries.packages import numbers, package, packages_of, release
+from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython
+from gpudoctor.tasks import Tasks
 
 # What CPython and registries say where a name, a parameter or a method is gone, or came: not of a part that is missing.
 _OF_INTERFACES = pattern(
@@ -82,6 +84,32 @@ def _newer_torch(on: OnPython, one: PackageImport, name: str, first: str) -> tup
     return (*newer, Fix(message, (task,), "reinstall-package", verify=proof))
 
 
+def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fix:
+    """Upgrade a package, or install what continues it; another one stays within what all the rest requires of it.
+
+    Args:
+        on: the environment.
+        one: the package, with its import.
+        message: what the upgrade is for, as a sentence that starts with a verb.
+        other: the package that it fails over; "": that is not known.
+    """
+    proof = import_proof(on, one)
+    if row := release_families.ended(one.package, one.version):
+        message = (
+            f"Replace {one.package} by {row.instead}, which has its modules with the imports of today: {one.package} "
+            f"{row.last} is its last release."
+        )
+        tasks: Tasks = (uninstall(on.python, one.package), install(on.python, row.instead))
+        return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+    kept = bounded(on.python, other, but=(one.package,)) if other else None
+    specs = [one.package]
+    if kept and kept != other:
+        specs.append(kept)
+        message = f"{message.rstrip('.')}, and keep {kept}, which the other packages require."
+    tasks = (install(on.python, *specs, upgrade=True),)
+    return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+
+
 def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
     """The same where nobody knows which package it is: what it requires without an upper bound may have outgrown it."""
     owner, grown = package(on.python, one.package), []
@@ -95,12 +123,11 @@ def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
             grown.append(found)
     if len(grown) == 1:
         return other_release(on, one, grown[0])
-    message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
-    task, proof = install(on.python, one.package, upgrade=True), import_proof(on, one)
-    newer = Fix(message, (task,), "reinstall-package", verify=proof)
+    upgraded = newer(on, one, f"Upgrade {one.package} to a release that fits what it imports.")
     listed = ", ".join(f"{p.name} {release(p.version)}" for p in grown[:6])
     message = f"Install an older release of what it requires without an upper bound, one after the other: {listed}."
-    return (newer, Fix(message, (), "reinstall-package", verify=proof)) if grown else (newer,)
+    proof = import_proof(on, one)
+    return (upgraded, Fix(message, (), "reinstall-package", verify=proof)) if grown else (upgraded,)
 
 
 def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:
@@ -109,22 +136,18 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
         return _newer_torch(on, one, *needed)
     proof, series = import_proof(on, one), ".".join(map(str, numbers(other.version)[:2]))
     message = f"Upgrade {one.package} to a release that works with {other.name} {release(other.version)}."
-    newer = Fix(
-        f"{message}{lasting(on.facts)}",
-        (install(on.python, one.package, upgrade=True),),
-        "reinstall-package",
-        verify=proof,
-    )
+    upgraded = newer(on, one, message, other.name)
     lowest = _lowest(on, one.package, other.name)
     outgrown = bool(lowest) and numbers(lowest)[:2] < numbers(series)
-    if not outgrown or other.name in BY_MODULE or _is_wanted(on, one.package, other.name, series):
-        return (newer,)
+    older = f"{other.name}>={lowest},<{series}"
+    if not outgrown or other.name in BY_MODULE or clash(on.python, older, but=(one.package,)):
+        return (upgraded,)
     message = (
         f"Install {other.name} from before {series}: {one.package} {one.version} requires {lowest} or newer, and was "
         f"written for that. If the error stays, take a still older one."
     )
-    older = install(on.python, f"{other.name}>={lowest},<{series}")
-    return Fix(f"{message}{lasting(on.facts)}", (older,), "reinstall-package", verify=proof), newer
+    task = install(on.python, older)
+    return Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof), upgraded
 
 
 def _lowest(on: OnPython, user: str, name: str) -> str:
@@ -132,12 +155,6 @@ def _lowest(on: OnPython, user: str, name: str) -> str:
     owner = package(on.python, user)
     found = (_bound(line, name) for line in (owner.requires if owner else ()) if "extra ==" not in line)
     return next(filter(None, found), "")
-
-
-def _is_wanted(on: OnPython, user: str, name: str, series: str) -> bool:
-    """Whether a third package requires this minor release, or a newer one."""
-    lines = (line for p in packages_of(on.python) if p.name != user for line in p.requires if "extra ==" not in line)
-    return any(numbers(bound)[:2] >= numbers(series) for line in lines if (bound := _bound(line, name)))
 
 
 def _bound(line: str, name: str) -> str:

@@ -5,6 +5,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
@@ -42,6 +43,30 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
+class StableExtension(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An extension of which PyTorch's indexes have builds, each of which serves all later releases of PyTorch.
+
+    Attributes:
+        torch: the first PyTorch that they serve.
+        since: the first such release of the extension.
+        builds: the builds of PyTorch with an index that has one.
+        pypi: the build that PyPI has.
+        instead: what programs take where it is not installed.
+    """
+
+    torch: str
+    since: str
+    builds: tuple[str, ...]
+    pypi: str
+    instead: str
+
+    def build_for(self, variant: str) -> str | None:
+        """Return the build for one of PyTorch: its own, or the newest for the same major release of CUDA."""
+        if variant in self.builds or not variant.startswith("cu"):
+            return variant if variant in self.builds else None
+        return max((one for one in self.builds if one[:-1] == variant[:-1]), default=None)
+
+
 class ModuleOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package with compiled modules for generations of GPUs, which a build for other GPUs does not have.
 
@@ -67,12 +92,24 @@ class CudaExtensions(KnowledgeTable, frozen=True):
     source_of: tuple[Source, ...]
     module_of: tuple[ModuleOf, ...]
     without_nvcc: dict[str, str]
+    stable: dict[str, StableExtension]
 
 
 @cache
 def cuda_extensions() -> CudaExtensions:
     """Return the table, read once."""
     return load("cuda_extensions", CudaExtensions)
+
+
+def on_torch_index(name: str) -> bool:
+    """Whether PyTorch's own indexes have builds of an extension."""
+    return name in cuda_extensions().stable
+
+
+def stable_extension(name: str, torch: str) -> StableExtension | None:
+    """Return the builds of an extension that serve this torch and every later one; None: it has none for it."""
+    row = cuda_extensions().stable.get(name)
+    return row if row and version(torch)[:2] >= version(row.torch) else None
 
 
 def has_modules(package: str) -> bool:

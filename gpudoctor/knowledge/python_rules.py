@@ -213,7 +213,6 @@ class PythonRules(KnowledgeTable, frozen=True):
     torchaudio: Torchaudio
     serves_later: dict[str, tuple[str, str]]
     companions: dict[str, tuple[str, str]]
-    stable_abi: dict[str, str]
     wheel_page: tuple[WheelPage, ...]
     page_of: dict[str, tuple[str, str, tuple[str, ...]]]
     rocm_index: dict[str, tuple[str, str, str, str]]
@@ -377,14 +376,3 @@ def wheel_page(name: str, number: str) -> WheelPage | None:
     """Return the page with the wheels of a package's release; None where no table names one."""
     pages = (p for p in python_rules().wheel_page if p.package == name and version(p.since) <= version(number))
     return max(pages, key=lambda page: version(page.since), default=None)
-
-
-def on_torch_index(name: str) -> bool:
-    """Whether PyTorch's own indexes have builds of an extension."""
-    return name in python_rules().stable_abi
-
-
-def serves_later_torch(name: str, torch: str) -> bool:
-    """Whether the newest build of an extension on PyTorch's index is for this torch, and for every later one."""
-    first = python_rules().stable_abi.get(name)
-    return first is not None and version(torch)[:2] >= version(first)

@@ -4,6 +4,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
 from gpudoctor.name_pattern import stands_for
 
@@ -140,6 +141,14 @@ class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     python: str = ""
 
 
+class Ended(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package without newer releases, and the distribution that brings its modules with what they need today."""
+
+    package: str
+    last: str
+    instead: str
+
+
 class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """AMD's wheels with the kernels of one GPU: their names by the package, their indexes by ROCm's major."""
 
@@ -155,6 +164,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     undeclared: tuple[Undeclared, ...]
     newer_driver: tuple[NewerDriver, ...]
     removed: tuple[Removed, ...]
+    ended: tuple[Ended, ...]
     added: dict[str, dict[str, str]]
     device_wheels: DeviceWheels
 
@@ -163,6 +173,12 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
 def release_families() -> ReleaseFamilies:
     """Return the table, read once."""
     return load("release_families", ReleaseFamilies)
+
+
+def ended(package: str, number: str) -> Ended | None:
+    """Return the row of a package whose newest release this is; None: it may have a newer one."""
+    rows = (row for row in release_families().ended if row.package == package)
+    return next((row for row in rows if version(number) >= version(row.last)), None)
 
 
 def first_with(package: str, name: str) -> str | None:

@@ -2,12 +2,16 @@
 
 from collections.abc import Container, Iterator
 
-from gpudoctor.facts import Facts, Framework, LiveFramework, Python
+from gpudoctor.facts import Facts, Framework, LiveFramework, Python, UnmetRequirement
 from gpudoctor.knowledge.wanted import computes
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.parsers.metadata import required_name
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import built_for
+
+_FIT = pattern(r"(?:==|~=|>=|<=)([0-9.]+)")
 
 
 def one_of(python: Python, name: str) -> Framework | None:
@@ -35,6 +39,30 @@ def compiles_kernels(facts: Facts, python: Python) -> bool:
     """Whether Triton is installed beside a PyTorch that uses the GPU here: then kernels are compiled at run time."""
     triton = any(p.name in ("triton", "pytorch-triton", "triton-nightly") for p in packages_of(python))
     return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
+
+
+def other_triton(facts: Facts, python: Python) -> UnmetRequirement | None:
+    """What PyTorch requires of Triton, where kernels are compiled here with one of another minor release.
+
+    Its Python interface, which torch.compile uses, changes with each of them. The requirement is triton==3.3.1, and
+    triton~=3.9.0 in newer releases.
+    """
+    of_torch = (u for u in python.unmet if u.package == "torch" and u.found is not None and is_triton(u))
+    found = next((u for u in of_torch if _is_other_minor(u)), None)
+    return found if found and compiles_kernels(facts, python) else None
+
+
+def is_triton(unmet: UnmetRequirement) -> bool:
+    """Whether Triton is what is required, by any of the names of its builds."""
+    from gpudoctor.knowledge.python_rules import python_rules  # few environments have a requirement that is not met
+
+    return required_name(unmet.requires) in python_rules().builds["triton"]
+
+
+def _is_other_minor(unmet: UnmetRequirement) -> bool:
+    """Whether what is there is of none of the minor releases that are named as fit."""
+    named = (match[1] for match in _FIT.finditer(unmet.requires.replace(" ", "")))
+    return all(numbers(unmet.found or "")[:2] != numbers(text)[:2] for text in named)
 
 
 def not_tested(facts: Facts) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def test_the_record_of_a_build_comes_before_its_version() -> None:
     expected = "xformers 0.0.35 is built for PyTorch 2.10; torch 2.11.0+cu130 for CUDA 13.0 is installed."
     assert one(built_for_another_torch, facts) == ("problem", expected)
     index = "--index-url https://download.pytorch.org/whl/cu130"
-    assert f"--force-reinstall --no-deps {index} xformers" in commands(built_for_another_torch, facts)
+    assert f"--force-reinstall --no-deps {index} 'xformers>=0.0.34'" in commands(built_for_another_torch, facts)
     fits = Extension(package="xformers", version="0.0.35", path="/x/_C.so")  # the stable ABI serves 2.11, too
     assert one(built_for_another_torch, change(facts, "pythons.0.extensions", (fits,))) == ("pass", "")
     older = change(facts, "pythons.0.frameworks.0.version", "2.9.1+cu130")

@@ -62,6 +62,10 @@ def having(*packages: Package, error: Any = None, number: str = "2.9.1", **chang
         (("peft", "0.18.0"), ("torchao", "0.10.0"), None, None),
         (("torchao", "0.18.0"), ("torch", "2.9.1"), "ImportError: cannot import name 'ScalingType' from 'x'", "fail"),
         (("torchao", "0.18.0"), ("torch", "2.9.1"), None, None),
+        (("transformers", "4.52.0"), ("accelerate", "1.2.1"), None, "warn"),
+        (("transformers", "5.24.0"), ("accelerate", "1.2.1"), None, "warn"),
+        (("transformers", "4.53.3"), ("accelerate", "1.3.0"), None, None),
+        (("transformers", "4.51.3"), ("accelerate", "1.2.1"), None, None),
     ],
 )
 def test_newer_releases_of_others_that_break_a_package(

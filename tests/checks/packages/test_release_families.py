@@ -154,7 +154,8 @@ def test_transformer_engine_without_its_part_for_pytorch() -> None:
         (("vllm", "0.7.2"), ("nvidia-ml-py", "12.560.30"), None),
         (("transformers", "5.5.4"), ("accelerate", "1.0.1"), "accelerate>=1.1"),
         (("transformers", "4.57.1"), ("accelerate", "0.25.0"), "accelerate>=0.26"),
-        (("transformers", "4.57.1"), ("accelerate", "1.0.1"), None),
+        (("transformers", "4.57.1"), ("accelerate", "1.0.1"), "accelerate>=1.3"),
+        (("transformers", "4.51.3"), ("accelerate", "1.0.1"), None),
         (("transformers", "5.5.4"), ("bitsandbytes", "0.45.5"), "bitsandbytes>=0.46.1"),
         (("transformers", "4.57.1"), ("bitsandbytes", "0.45.5"), None),
         (("vllm", "0.10.2"), ("bitsandbytes", "0.45.5"), "bitsandbytes>=0.46.1"),
@@ -284,8 +285,8 @@ def test_gradio_and_a_newer_hub() -> None:
     # transformers 5 has to keep the newer one
     new = web("4.44.1", "1.13.0", package("transformers", "5.14.0", requires=("huggingface-hub<2.0,>=1.3.0",)))
     typed = commands(undeclared_requirement, new)
-    assert "Install gradio 5.7.1 or newer, or huggingface-hub<1." in typed
-    assert f"{PIP} install 'gradio>=5.7.1'" in typed
+    assert "Install gradio 5.7.1 or newer; transformers cannot use huggingface-hub<1." in typed
+    assert f"{PIP} install 'gradio>=5.7.1' 'huggingface-hub<2.0,>=1.3.0'" in typed
 
 
 def test_diffusers_and_a_newer_torchao() -> None:
