@@ -207,7 +207,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     startup: Maybe[Duration] = NOT  # seconds
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
-    elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework
+    elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # where this one has no framework; that of `pip` first
     not_run: NotRun | None = None  # what would have been examined in place of this one
     own_pip: Maybe[str | None] = (
         NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
@@ -216,3 +216,4 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     own_ninja: Maybe[str | None] = NOT  # the ninja next to the interpreter; None: none
     units_without_ninja: tuple[str, ...] = ()  # units of systemd that start its programs with a PATH that has none
     pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own
+    first_on_path: Maybe[bool] = NOT  # whether `python` on PATH starts this one; looked for as above
