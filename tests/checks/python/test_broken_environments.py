@@ -282,6 +282,33 @@ def test_on_pythonpath_it_breaks_the_import_itself() -> None:
     assert one(standard_library_hidden, works) == ("pass", "")
 
 
+@pytest.mark.parametrize(
+    ("module", "number", "standard", "origin", "said"),
+    [
+        ("profile", "2.7.1", (), "working directory", "PyTorch imports it for torch.compile and for every optimizer."),
+        ("profile", "2.7.1", ("profile",), "working directory", "PyTorch imports it."),
+        ("profile", "2.7.1", (), "PYTHONPATH", "PyTorch imports it for torch.compile and for every optimizer."),
+        ("profile", "1.13.1", (), "working directory", None),
+        ("profile", Unknown("no version"), (), "working directory", None),
+        ("statistics", "2.7.1", (), "working directory", None),
+        ("statistics", "2.15.0+cu132", (), "working directory", "for every optimizer."),
+        ("test", "2.15.0", (), "working directory", None),
+        ("types", "2.15.0", (), "working directory", None),
+    ],
+)
+def test_what_pytorch_imports_only_later(
+    module: str, number: Any, standard: tuple[str, ...], origin: str, said: str | None
+) -> None:
+    loses = (f"/usr/lib/python3.11/{module}.py",)
+    shadow = Shadow(module=module, wins=f"/lab/{module}.py", loses=loses, origin=origin, standard=True)
+    facts = environment(torch(number, live=live(standard=standard)), shadows=(shadow,))
+    verdict, message = one(standard_library_hidden, facts)
+    assert verdict == ("problem" if said else "pass")
+    assert message.endswith(said or "")
+    if said:
+        assert severity(standard_library_hidden, facts) == "warn"
+
+
 def test_a_directory_is_renamed_as_one() -> None:
     facts = with_hidden(hidden(wins="/home/s/lab/random"), standard=("random",))
     assert "mv /home/s/lab/random /home/s/lab/random_own" in commands(standard_library_hidden, facts)
