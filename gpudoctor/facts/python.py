@@ -62,6 +62,7 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
     reason: str  # "no __init__.py", "no metadata", "~orch"; "other release": metadata of a release that is not there
     package: str = ""  # the distribution that it is of, where metadata tells
     version: str | None = None  # likewise
+    needed_by: tuple[str, ...] = ()  # of a module that distributions share: packages for GPUs that require one of them
 
 
 class UnmetRequirement(msgspec.Struct, frozen=True, kw_only=True):

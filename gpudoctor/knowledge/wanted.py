@@ -17,6 +17,13 @@ class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distributions: tuple[str, ...]
 
 
+class Shared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A module and the distributions that all write it, the fullest first."""
+
+    module: str
+    distributions: tuple[str, ...]
+
+
 class OfFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The modules and programs that belong to a framework, which its import name stands for."""
 
@@ -45,6 +52,7 @@ class Wanted(KnowledgeTable, frozen=True):
     other_projects: tuple[str, ...]
     same_paths: tuple[tuple[str, str], ...]
     module: tuple[Module, ...]
+    shared: tuple[Shared, ...]
     framework: tuple[OfFramework, ...]
     part: tuple[PartForFramework, ...]
 
@@ -73,6 +81,11 @@ def module_of(name: str) -> str | None:
             if stands_for(pattern, name):
                 return module.name
     return None
+
+
+def shared_by(module: str) -> tuple[str, ...]:
+    """Return the distributions that all write a module; empty where the table has none."""
+    return next((row.distributions for row in wanted().shared if row.module == module), ())
 
 
 def is_framework(module: str) -> bool:

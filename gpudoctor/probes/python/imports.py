@@ -3,8 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -14,7 +15,7 @@ from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
 from gpudoctor.knowledge.release_families import release_families
-from gpudoctor.knowledge.wanted import computes, part_for
+from gpudoctor.knowledge.wanted import computes, part_for, shared_by
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -24,7 +25,7 @@ from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
 from gpudoctor.probes.python.gpu_packages import module_in_namespace, modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
-from gpudoctor.probes.python.packages import FoundDistribution
+from gpudoctor.probes.python.packages import FoundDistribution, text_of
 from gpudoctor.probes.temp_home import spare_home
 
 # vLLM, the slowest known, takes 20 s from a cold disk; three times that is a hang.
@@ -84,7 +85,8 @@ def probe(
         if monotonic() - begun >= BUDGET:
             return replace(one(job), dependent=True)
         seconds = min(DEPENDENT_SECONDS, machine.left(DEPENDENT_SECONDS / SHARE) * SHARE)
-        return about_others(_imported(machine, python, *job, seconds), job[0])
+        found = job[0]
+        return about_others(_imported(machine, python, *job, seconds), found, partial(_brings, machine, found))
 
     with ThreadPoolExecutor(max_workers=min(max(len(wanted), len(later)), _cores())) as pool:
         imported = (*pool.map(one, wanted[:MOST]), *pool.map(dependent, later[:MOST_DEPENDENTS]))
@@ -95,7 +97,9 @@ def probe(
     return (*imported, *unreached)
 
 
-def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
+def about_others(
+    one: PackageImport, found: FoundDistribution, brings: Callable[[str], bool] = lambda _: False
+) -> PackageImport:
     """Keep the error of a package only where it is about another one that it requires, or of the loader.
 
     What is not required may be an optional part; a display, credentials or an argument that is missing is no error of
@@ -104,13 +108,16 @@ def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
     Args:
         one: what the import did.
         found: the distribution, with its requirements.
+        brings: whether what it requires brings a module, by files: opencv-python brings cv2.
     """
     error = one.error if isinstance(one.error, str) else ""
     match = _BY_NAME.match(error)
     name = next((part for part in match.groups() if part), "") if match else ""
     top = name.partition(".")[0]
     required = [normalise(line) for line in found.package.requires if not is_optional(line)]
-    foreign = bool(top) and top != one.module and any(_is_of(normalise(top), line) for line in required)
+    names = {required_name(line) for line in required}
+    named = any(_is_of(normalise(top), line) for line in required) or not names.isdisjoint(shared_by(top))
+    foreign = bool(top) and top != one.module and (named or brings(top))
     if one.error is None or foreign or _LOADER.search(error) or _is_known(error) or _names_release(error, required):
         return replace(one, dependent=True, hung=False, died=None)
     why = one.error if isinstance(one.error, Unknown) else Unknown(f"its import needs something else: {error[:200]}")
@@ -133,6 +140,18 @@ def _names_release(error: str, required: Sequence[str]) -> bool:
 def _is_of(module: str, requirement: str) -> bool:
     """Whether a requirement brings a module, as far as names tell: cuda-python brings cuda."""
     return requirement.startswith(module) and not requirement[len(module) :][:1].isalnum()
+
+
+def _brings(machine: Machine, found: FoundDistribution, module: str) -> bool:
+    """Whether an installed distribution that a package requires brings a module, by its RECORD."""
+    folder = found.package.directory
+    required = {normalise(required_name(line)) for line in found.package.requires if not is_optional(line)}
+    places = (
+        f"{folder}/{name}"
+        for name in machine.names(folder)
+        if name.endswith(".dist-info") and normalise(name.partition("-")[0]) in required
+    )
+    return any(f"\n{module}/" in f"\n{text_of(machine, f'{place}/RECORD')}" for place in places)
 
 
 def _imported(machine: Machine, python: Python, found: FoundDistribution, top: str, seconds: float) -> PackageImport:

@@ -193,6 +193,28 @@ def test_which_errors_are_about_others(tmp_path: Path, error: str, counts: bool)
     assert isinstance(said.error, str) == counts
 
 
+@pytest.mark.parametrize(
+    ("module", "requires", "counts"),
+    [
+        ("imaging", ("pillow-like",), True),  # by the files of what is required
+        ("cv2", ("opencv-python>=4.6",), True),  # the table knows it where nothing is installed
+        ("cv2", ("opencv-python; extra == 'video'",), False),
+        ("imaging", ("other",), False),
+        ("imagingtools", ("pillow-like",), False),
+    ],
+)
+def test_an_error_about_a_module_of_another_name(
+    tmp_path: Path, module: str, requires: tuple[str, ...], counts: bool
+) -> None:
+    distribution(tmp_path, "pillow-like", "1.0", ("imaging/__init__.py",))
+    error = f"raise AttributeError(\"module '{module}' has no attribute 'imshow'\")"
+    lay(tmp_path, "detector", requires=(*requires, "triton"), code=error)
+    (said,) = known(
+        imports.probe(machine(PYTHONPATH=str(tmp_path)), Python(path=sys.executable), (), dependents_in(tmp_path))
+    )
+    assert isinstance(said.error, str) == counts
+
+
 def test_a_driver_that_hangs_is_not_waited_for_again(tmp_path: Path) -> None:
     lay(tmp_path, "ctranslate2")
     here = machine()
