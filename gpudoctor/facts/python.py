@@ -134,6 +134,14 @@ class JitKernel(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()  # that it is built from, as build.ninja names them
 
 
+class LibraryUser(msgspec.Struct, frozen=True, kw_only=True):
+    """A package with a library that needs another one."""
+
+    package: str
+    version: str
+    path: str
+
+
 class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     """What a package that computes on GPUs did when a child process imported it."""
 
@@ -150,6 +158,8 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     stderr: str = ""  # its last lines
     outside: str | None = None  # where the module that an error does not find in a package is: next to the package
     blamed: str | None = None  # the top package, other than its own, that the error is about: "sklearn"
+    # Another package whose library needs what the loader did not find: opencv-python, which ultralytics imports.
+    user: LibraryUser | None = None
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
 
 

@@ -18,10 +18,19 @@ class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Shared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A module and the distributions that all write it, the fullest first."""
+    """A module and the distributions that all write it, the fullest first.
+
+    Attributes:
+        module: its import name.
+        distributions: what writes it.
+        headless: a distribution = the one without a desktop's libraries.
+        desktop: those libraries.
+    """
 
     module: str
     distributions: tuple[str, ...]
+    headless: dict[str, str]
+    desktop: tuple[str, ...]
 
 
 class OfFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

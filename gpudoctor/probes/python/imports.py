@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gpudoctor import workers
 from gpudoctor.child import ChildResult
-from gpudoctor.facts.python import PackageImport, Python
+from gpudoctor.facts.python import LibraryUser, PackageImport, Python
 from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.knowledge.wanted import computes, part_for, shared_by
 from gpudoctor.lazy_regex import pattern
@@ -27,6 +27,7 @@ from gpudoctor.probes.python.gpu_packages import module_in_namespace, modules_of
 from gpudoctor.probes.python.interpreter import child_environment
 from gpudoctor.probes.python.packages import FoundDistribution, text_of
 from gpudoctor.probes.temp_home import spare_home
+from gpudoctor.queries.loading import missing_in_words
 
 # vLLM, the slowest known, takes 20 s from a cold disk; three times that is a hang.
 SECONDS = 60.0
@@ -171,7 +172,18 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     libraries = (f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim)
     error = one.error if isinstance(one.error, str) else None
     outside = _outside(machine, known_or(python.sys_path, ()), error) if error else None
-    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries), outside=outside)
+    asking = executable_stack.asking(machine, error, libraries)
+    return replace(one, executable_stack=asking, outside=outside, user=_user(machine, found, one))
+
+
+def _user(machine: Machine, found: FoundDistribution, one: PackageImport) -> LibraryUser | None:
+    """The other package whose library needs what the loader did not find."""
+    missing = missing_in_words(one.error) if isinstance(one.error, str) else ()
+    if not missing:
+        return None
+    from gpudoctor.probes.python import library_users  # it reads libraries, which is hardly ever needed
+
+    return library_users.find(machine, found, missing[0], one.blamed)
 
 
 def _outside(machine: Machine, sys_path: Sequence[str], error: str) -> str | None:

@@ -9,6 +9,7 @@ from gpudoctor.checks.packages.built_for_another_torch import built_for_another_
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.facts.python import LibraryUser
 from gpudoctor.maybe import Unknown
 from tests.builders import change
 from tests.checks.environments import commands, environment, one, package, torch
@@ -50,6 +51,48 @@ def test_another_pythons_library_is_not_this_interpreters() -> None:
     facts = lacking("libpython3.12.so.1.0", base_prefix="/usr")
     assert "libpython3.12" not in commands(library_missing, facts).replace("provides libpython3.12.so.1.0", "")
     assert f"{PIP} install --upgrade tensorrt-llm" in commands(library_missing, facts)
+
+
+def of_opencv(soname: str, user: str = "opencv-python", **python: Any) -> Facts:
+    error, path = f"ImportError: {soname}: {LOADER}", "/opt/env/opencv_python.libs/libQt5Gui.so.5"
+    other = LibraryUser(package=user, version="4.8.0.76", path=path)
+    failed = PackageImport(
+        package="ultralytics", version="8.3.100", module="ultralytics", error=error, dependent=True, user=other
+    )
+    return change(lacking(soname, **python), "pythons.0.imports", (failed,))
+
+
+OVER = f"{PIP} install --no-deps opencv-python-headless==4.8.0.76"
+
+
+def test_the_package_that_needs_it_is_named_and_not_the_one_that_imports_it() -> None:
+    facts = of_opencv("libGL.so.1")
+    said = "ultralytics 8.3.100 fails to import: opencv-python 4.8.0.76 needs libGL.so.1, which is not found."
+    assert one(library_missing, facts) == ("problem", said)
+    assert run(library_missing, facts)[0].problem.evidence[1] == (  # type: ignore[union-attr]
+        "/opt/env/opencv_python.libs/libQt5Gui.so.5 needs libGL.so.1"
+    )
+    lines = commands(library_missing, facts).splitlines()
+    assert lines.index("sudo apt-get install libgl1") < lines.index(OVER)
+
+
+@pytest.mark.parametrize(
+    ("soname", "user", "typed"),
+    [
+        ("libGL.so.1", "opencv-contrib-python", "opencv-contrib-python-headless==4.8.0.76"),
+        ("libgthread-2.0.so.0", "opencv-python", "opencv-python-headless==4.8.0.76"),
+        ("libz.so.1", "opencv-python", None),  # the headless one needs it, too
+        ("libGL.so.1", "open3d", None),
+    ],
+)
+def test_the_build_without_a_desktop(soname: str, user: str, typed: str | None) -> None:
+    lines = [line for line in commands(library_missing, of_opencv(soname, user)).splitlines() if "headless=" in line]
+    assert lines == ([f"{PIP} install --no-deps {typed}"] if typed else [])
+
+
+def test_it_is_installed_again_where_the_other_one_lies_over_it() -> None:
+    both = change(of_opencv("libGL.so.1"), "pythons.0.packages", (package("opencv-python-headless", "4.8.0.76"),))
+    assert OVER.replace("--no-deps", "--force-reinstall --no-deps") in commands(library_missing, both)
 
 
 @pytest.mark.parametrize(("soname", "name"), [("libmpi.so.40", "libopenmpi-dev"), ("libmpi.so.12", "libmpich12")])
