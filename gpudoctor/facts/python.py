@@ -170,6 +170,22 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     frameworks: tuple[str, ...]  # import names: torch, tensorflow, cupy, jax, onnxruntime
 
 
+class TorchaudioCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A package that calls torchaudio.load or torchaudio.save, and the first of its modules that does."""
+
+    package: str
+    version: str
+    file: str  # "TTS/tts/models/xtts.py"
+
+
+class AudioFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What is around a torchaudio that needs torchcodec for files, and does not have it."""
+
+    calls: tuple[TorchaudioCall, ...] = ()
+    requiring: tuple[str, ...] = ()  # the other packages that require torchaudio
+    ffmpeg: bool = False  # whether the loader finds FFmpeg's libraries
+
+
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):
     """An environment of the working directory whose Python was not run, because somebody else owns a part of it."""
 
@@ -216,6 +232,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     kernels: tuple[JitKernel, ...] = ()  # those in caches that cannot be used as they are
     frameworks: tuple[Framework, ...] = ()
     startup: Maybe[Duration] = NOT  # seconds
+    audio: AudioFiles | None = None  # looked for where torchaudio needs torchcodec and has none; None in a quick run
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
     elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # where this one has no framework; that of `pip` first
