@@ -149,6 +149,8 @@ def import_fails(on: OnPython) -> Problem | None:
         return Problem(message, dying_words(one.stderr), severity=Severity.ERROR, failing=one.package)
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
     message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
+    if one.later:
+        message = f"{name} is imported, but its libraries do not load: {first_line(error).rstrip('.:')}.{more}"
     if one.outside:
         where = f" That module is at {one.outside}, outside of its package."
         return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE, failing=one.package)
@@ -160,7 +162,7 @@ def import_fails(on: OnPython) -> Problem | None:
             cause = f"{name} uses torch.{needed[0]}, which PyTorch has since {needed[1]}; {about.version} is installed."
     if lacked := lacked_symbol(error):
         cause = _OLD_DRIVER if lacked.of_driver else _OLD_LIBRARY.format(library=lacked.library)
-    severity = Severity.ERROR if is_native(error) else None
+    severity = Severity.ERROR if is_native(error) and not one.later else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     lines = (error[:1500], *one.stderr.splitlines()[-3:])
     return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)

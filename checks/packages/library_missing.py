@@ -43,7 +43,7 @@ def _found(on: OnPython) -> list[_Lack]:
             every = decisive((*missing, *more))
             needs = (f"{one.user.path} needs {missing[0]}",) if one.user else ()
             seen = (error[:1500], *needs)
-            found.append(_Lack(one.package, one.version, every, seen, fails=True, user=one.user))
+            found.append(_Lack(one.package, one.version, every, seen, not one.later, one.later, one.user))
     versions = {e.package: e.version for e in known(on.python.extensions)}
     for package, version in versions.items():
         if package not in {lack.package for lack in found}:

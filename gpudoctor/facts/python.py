@@ -151,6 +151,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     file: str | None = None  # module.__file__
     seconds: Duration | None = None
     error: Maybe[str | None] = None  # "ImportError: libcudart.so.13: cannot open shared object file ..."; None: none
+    later: bool = False  # it was imported, and the error is of the libraries that it loads when it is used
     hung: bool = False
     died: str | None = None  # signal name
     lock: str | None = None  # the build lock for which it would wait for ever

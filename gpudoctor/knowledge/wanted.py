@@ -49,6 +49,13 @@ class PartForFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     module: str
 
 
+class Late(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package that loads its libraries when it is used, and the function of its module that does."""
+
+    package: str
+    call: str
+
+
 class Wanted(KnowledgeTable, frozen=True):
     """The table wanted.toml."""
 
@@ -64,6 +71,7 @@ class Wanted(KnowledgeTable, frozen=True):
     shared: tuple[Shared, ...]
     framework: tuple[OfFramework, ...]
     part: tuple[PartForFramework, ...]
+    late: tuple[Late, ...]
 
 
 @cache
@@ -111,6 +119,11 @@ def computes(name: str) -> bool:
 def part_for(package: str, frameworks: Collection[str]) -> str | None:
     """Return the module of a package that is for one of the frameworks; None where it has none of its own."""
     return next((p.module for p in wanted().part if p.package == package and p.framework in frameworks), None)
+
+
+def late_call(package: str) -> str:
+    """Return the function by which a package loads its libraries when it is used; "" where its import does."""
+    return next((row.call for row in wanted().late if row.package == package), "")
 
 
 def is_extension(name: str) -> bool:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 COMPILERS = ("ninja", "nvcc", "hipcc", "g++", "c++", "gcc", "clang", "clang++", "icpx")
+# glibc's words: elf/dl-load.c, elf/dl-lookup.c, elf/dl-version.c.
+LOADER = ("cannot open shared object file", "undefined symbol", "' not found (required by")
+LONGEST = 4000
 # What only asks a compiler which one it is.
 ASKS = ("--version", "-V", "-v", "-dumpversion", "-dumpfullversion", "--help")
 
@@ -60,14 +63,22 @@ def leaves(event: str, arguments: tuple[Any, ...]) -> bool:
     return str(arguments[1][0]) not in ("127.0.0.1", "::1", "localhost")
 
 
+def of_loader(error: BaseException) -> str:
+    """The first line of an error, and what the loader said of each library that was tried."""
+    first, *lines = str(error).strip().splitlines() or [""]
+    said = [line for line in lines if ".so" in line and any(words in line for words in LOADER)]
+    return "\n".join([type(error).__name__ + ": " + first, *said])[:LONGEST]
+
+
 def main(module: str, *first: str) -> None:
     """Import the packages that the given one expects in the process, then the package itself.
 
     Args:
-        module: its import name.
+        module: its import name; behind a colon the function of it that loads its libraries, where it has that.
         first: import names, such as torch.
     """
     teller = load("common").Teller()
+    module, _, call = module.partition(":")
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         lock = lock_of(event, arguments)
@@ -85,6 +96,12 @@ def main(module: str, *first: str) -> None:
             teller.tell(without=name)
             os._exit(0)
     found = teller.bring(module, blame=True)
+    function = teller.find(found, call) if found is not None and call else None
+    if callable(function):
+        try:
+            function()
+        except Exception as error:
+            teller.tell(import_error=of_loader(error), later=True)
     teller.tell(stage="done", imported=found is not None)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -11,9 +11,9 @@ import pytest
 from gpudoctor import workers
 
 
-def told(tmp_path: Path, code: str, *first: str) -> dict[str, Any]:
+def told(tmp_path: Path, code: str, *first: str, module: str = "own") -> dict[str, Any]:
     (tmp_path / "own.py").write_text(code)
-    argv = [sys.executable, workers.script("import_package.py"), "own", *first]
+    argv = [sys.executable, workers.script("import_package.py"), module, *first]
     env = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     ended = subprocess.run(argv, capture_output=True, text=True, env=env, check=True, timeout=60)
     facts: dict[str, Any] = {}
@@ -31,6 +31,22 @@ def test_an_import_that_succeeds(tmp_path: Path) -> None:
 def test_an_import_that_raises(tmp_path: Path) -> None:
     found = told(tmp_path, "raise ImportError('libcudart.so.13: cannot open shared object file')")
     assert found["import_error"] == "ImportError: libcudart.so.13: cannot open shared object file"
+
+
+def test_libraries_that_are_loaded_when_they_are_used(tmp_path: Path) -> None:
+    tried = "\\n".join(
+        ("FFmpeg version 8:", "OSError: libavutil.so.60: cannot open shared object file: No such file or directory")
+    )
+    raises = f"def load(): raise RuntimeError('Could not load it. Likely causes:\\n 1. FFmpeg\\n{tried}')"
+    found = told(tmp_path, raises, module="own:load")
+    assert (found["later"], found["imported"]) == (True, True)
+    assert found["import_error"] == (
+        "RuntimeError: Could not load it. Likely causes:\n"
+        "OSError: libavutil.so.60: cannot open shared object file: No such file or directory"
+    )
+    for code in ("def load(): pass", "def other(): 1 / 0", "load = 1"):
+        assert "import_error" not in told(tmp_path, code, module="own:load")
+    assert "later" not in told(tmp_path, "raise ImportError('x')", module="own:load")
 
 
 @pytest.mark.parametrize("command", ["['ninja', '-v']", "['/usr/local/cuda/bin/nvcc', 'x.cu']", "['g++', 'x.cpp']"])

@@ -15,7 +15,7 @@ from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import LibraryUser, PackageImport, Python
 from gpudoctor.knowledge.release_families import release_families
-from gpudoctor.knowledge.wanted import computes, part_for, shared_by
+from gpudoctor.knowledge.wanted import computes, late_call, part_for, shared_by
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -165,7 +165,8 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     if framework and (live is None or live.import_error or live.died or live.hung):
         return _why(said, f"it needs {framework}, which does not import")
     hurried = machine.left(seconds) < seconds
-    argv = [python.path, _SCRIPT, module, *([framework] if framework else [])]
+    call = late_call(package.name)
+    argv = [python.path, _SCRIPT, f"{module}:{call}" if call else module, *([framework] if framework else [])]
     with spare_home(child_environment(machine) | _SET) as at_home:
         ended = machine.run(argv, seconds, at_home, patient=True)
     one = read(said, ended, hurried=hurried or seconds < SECONDS)
@@ -218,7 +219,7 @@ def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> 
     }
     error = said.get("import_error")
     if isinstance(error, str):
-        return PackageImport(**common, error=error)
+        return PackageImport(**common, error=error, later=said.get("later") is True)
     if died or (ended.timed_out and not hurried):
         return PackageImport(**common, died=died, hung=ended.timed_out, error=Unknown("the import did not end"))
     if said.get("imported") is True:

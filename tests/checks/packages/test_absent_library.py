@@ -7,12 +7,13 @@ import pytest
 from gpudoctor.check_engine import run
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.extension_abi import extension_abi
+from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
 from gpudoctor.facts.python import LibraryUser
 from gpudoctor.maybe import Unknown
 from tests.builders import change
-from tests.checks.environments import commands, environment, one, package, torch
+from tests.checks.environments import commands, environment, one, package, severity, torch, verifies
 
 LOADER = "cannot open shared object file: No such file or directory"
 PIP = "/opt/env/bin/python -m pip"
@@ -147,3 +148,18 @@ def test_a_ready_made_wheel_needs_no_nvcc(nvcc: object, first: bool) -> None:
     options = "--force-reinstall --no-deps --no-build-isolation --no-cache-dir --no-binary mamba-ssm mamba-ssm==2.2.5"
     assert (f"MAMBA_SKIP_CUDA_BUILD=TRUE {PIP} install {options}" in typed) is first
     assert f"\n{PIP} install {options}" in typed
+
+
+def test_torchcodec_loads_ffmpeg_only_when_it_is_used() -> None:
+    error = f"RuntimeError: Could not load libtorchcodec. Likely causes:\nOSError: libavutil.so.61: {LOADER}"
+    failed = PackageImport(package="torchcodec", version="0.17.0", module="torchcodec", error=error, later=True)
+    facts = change(lacking("libavutil.so.61", "torchcodec"), "pythons.0.imports", (failed,))
+    said = "torchcodec 0.17.0 opens libavutil.so.61 (FFmpeg 9), which is not found."
+    assert one(library_missing, facts) == ("problem", said)
+    assert severity(library_missing, facts) == "warn"  # it decodes images without
+    assert verifies(library_missing, facts) == [
+        "/opt/env/bin/python -c 'import torchcodec; torchcodec._internally_replaced_utils.load_core_libraries()'"
+    ]
+    expected = "torchcodec 0.17.0 is imported, but its libraries do not load: RuntimeError: Could not load"
+    assert one(import_fails, facts)[1].startswith(expected)
+    assert severity(import_fails, facts) == "warn"
