@@ -11,6 +11,7 @@ from gpudoctor.fixes.python import install
 from gpudoctor.fixes.reinstall import remove, same_again
 from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge.wanted import is_framework, module_of, shared_by
+from gpudoctor.maybe import phrase
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import NAMES, OnPython, about_modules, pythons
@@ -152,7 +153,7 @@ def _shared(first: Remnant, others: tuple[str, ...], seen: tuple[str, ...]) -> P
     """A module that went with another distribution which writes it too."""
     users = f" {' and '.join(first.needed_by[:3])} {'require' if first.needed_by[1:] else 'requires'} it."
     message = (
-        f"{first.package} {first.version} is installed, but its module {first.module} is not: "
+        f"{first.package}{phrase(' {}', first.version)} is installed, but its module {first.module} is not: "
         f"{first.module}/__init__.py is missing.{users if first.needed_by else ''}"
     )
     cause = (
