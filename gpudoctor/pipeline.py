@@ -357,8 +357,7 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
             return found
         from gpudoctor.probes.python import elsewhere as python_elsewhere
 
-        elsewhere, pip = python_elsewhere.probe(machine, found)
-        return msgspec.structs.replace(found, elsewhere=elsewhere, pip=pip)
+        return msgspec.structs.replace(found, **python_elsewhere.probe(machine, found)._asdict())
 
     return ask
 

@@ -188,8 +188,9 @@ TARGETS = {
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
         "libraries.amdsmi-mismatch libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
-        "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.compile-unsupported pytorch.cpu-build "
-        "pytorch.nvrtc-too-old pytorch.user-without-name rocm.space-in-path"
+        "packages.torchaudio-without-torchcodec packages.torchcodec-mismatch packages.torchvision-mismatch "
+        "pytorch.compile-unsupported pytorch.cpu-build pytorch.nvrtc-too-old pytorch.user-without-name "
+        "rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "
@@ -333,6 +334,7 @@ ONLY_WITH = {
     "packages.module-removed": ("targets:pythons", "pythons.imports pythons.packages?"),
     "packages.part-missing": ("targets:pythons", "pythons.packages.name=numba-cuda,openmm,transformer-engine"),
     "packages.program-missing": ("targets:pythons", "pythons.imports"),
+    "packages.torchaudio-without-torchcodec": ("targets:torches", "pythons.packages.name=torchaudio"),
     "packages.torchcodec-mismatch": ("targets:torches", "pythons.packages.name=torchcodec"),
     "packages.torchvision-mismatch": ("targets:torches", "pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?"),
     "packages.triton-mismatch": ("targets:pythons", "pythons.unmet"),

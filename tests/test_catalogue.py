@@ -29,7 +29,7 @@ LOWER_CASE |= {
     "nvidia-imex",
 }
 LOWER_CASE |= {"nvidia-smi", "vGPU", "cgroup", "intel-extension-for-pytorch", "transformers", "llama-cpp-python"}
-LOWER_CASE |= {"torchcodec", "pip", "ninja", "nvrtc", "amdgpu", "libnvdxgdmal.so.1"}
+LOWER_CASE |= {"torchaudio", "torchcodec", "pip", "ninja", "nvrtc", "amdgpu", "libnvdxgdmal.so.1"}
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]
 
 

@@ -152,6 +152,8 @@ def import_fails(on: OnPython) -> Problem | None:
         return Problem(message, dying_words(one.stderr), severity=Severity.ERROR, failing=one.package)
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
     message = f"{one.statement} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
+    if one.later:
+        message = f"{name} is imported, but its libraries do not load: {first_line(error).rstrip('.:')}.{more}"
     if one.outside:
         where = f" That module is at {one.outside}, outside of its package."
         return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE, failing=one.package)
@@ -164,7 +166,7 @@ def import_fails(on: OnPython) -> Problem | None:
     if lacked := lacked_symbol(error):
         cause = _OLD_DRIVER if lacked.of_driver else _OLD_LIBRARY.format(library=lacked.library)
     gone = error.startswith("ModuleNotFoundError") and not one.dependent  # what computes on the GPU cannot be used
-    severity = Severity.ERROR if gone or is_native(error) else None
+    severity = Severity.ERROR if gone or (is_native(error) and not one.later) else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     lines = (error[:1500], *one.stderr.splitlines()[-3:])
     return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)

@@ -3,7 +3,8 @@
 import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.absent_library import NOT_SHARED, of_interpreter
+from gpudoctor.facts.python import LibraryUser
+from gpudoctor.fixes.absent_library import NOT_SHARED, of_interpreter, without_desktop
 from gpudoctor.fixes.loading import bring, let_find
 from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
 from gpudoctor.knowledge.system_libraries import capability_of
@@ -29,6 +30,7 @@ class _Lack(msgspec.Struct, frozen=True):
     seen: tuple[str, ...]
     fails: bool  # its import raises
     later: bool = False  # they are opened when they are first used
+    user: LibraryUser | None = None  # the other package whose library needs them
     copies: tuple[str, ...] = ()  # of all of them in the environment, where the loader does not look
 
 
@@ -39,7 +41,9 @@ def _found(on: OnPython) -> list[_Lack]:
         if missing := missing_in_words(error):  # the loader stops at the first; the files name the others
             more = [each.soname for each in missing_for(on.facts, on.python, one.package)]
             every = decisive((*missing, *more))
-            found.append(_Lack(one.package, one.version, every, (error[:1500],), fails=True))
+            needs = (f"{one.user.path} needs {missing[0]}",) if one.user else ()
+            seen = (error[:1500], *needs)
+            found.append(_Lack(one.package, one.version, every, seen, not one.later, one.later, one.user))
     versions = {e.package: e.version for e in known(on.python.extensions)}
     for package, version in versions.items():
         if package not in {lack.package for lack in found}:
@@ -50,7 +54,7 @@ def _found(on: OnPython) -> list[_Lack]:
             if absent:
                 names = tuple(one.soname for one in absent)
                 copies = copies if len(copies) == len(names) else ()
-                found.append(_Lack(package, version, names, seen, False, later, copies))
+                found.append(_Lack(package, version, names, seen, False, later, copies=copies))
     return found
 
 
@@ -58,7 +62,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     first = _found(on)[0]
     if first.copies:
         return let_find(on, first.package, first.copies)
-    return bring(on, first.package, first.version, first.missing)
+    fixes = bring(on, first.package, first.version, first.missing)
+    return (*fixes, *without_desktop(on, first.user, first.missing)) if first.user else fixes
 
 
 def _wants(missing: tuple[str, ...]) -> str:
@@ -96,6 +101,7 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
         "https://github.com/SYSTRAN/faster-whisper/issues/1431",
         "https://github.com/meta-pytorch/torchcodec/issues/637",
         "https://github.com/SYSTRAN/faster-whisper/issues/1182",
+        "https://github.com/ultralytics/ultralytics/issues/1270",
     ),
     targets=pythons,
     only_with=("pythons.extensions pythons.imports",),
@@ -125,6 +131,8 @@ def library_missing(on: OnPython) -> Problem | None:
     failing = (
         f"{first.package} {first.version} fails to import: it" if first.fails else f"{first.package} {first.version}"
     )
+    if first.user:
+        failing = f"{first.package} {first.version} fails to import: {first.user.package} {first.user.version}"
     message = f"{failing} {verb} {names}{_wants(first.missing)}, which is not found{_here(on, first.missing)}.{more}"
     if first.copies:
         where = ", ".join(dict.fromkeys(path.rpartition("/")[0] for path in first.copies))

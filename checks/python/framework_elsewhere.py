@@ -3,8 +3,9 @@
 import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Python
 from gpudoctor.facts.python import Elsewhere
+from gpudoctor.fixes.frameworks import install_framework
 from gpudoctor.fixes.python import NEW, REMOVE_NEW, install
 from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.maybe import known, text_of
@@ -24,6 +25,11 @@ _OF_IMAGE = {
 }
 
 
+_MANAGED = (
+    "Create a virtual environment: this Python belongs to the distribution, and its pip refuses to install packages."
+)
+
+
 def _gpu(facts: Facts) -> bool:
     return bool(nvidia_gpus(facts) or amd_gpus(facts))
 
@@ -41,12 +47,22 @@ def _interrupted(on: OnPython) -> bool:
 
 
 def _others(on: OnPython) -> list[Elsewhere]:
-    """The interpreters with a framework, those first that have what is meant to be here."""
+    """The interpreters with a framework, those first that have what is meant to be here, then that of `pip`."""
     wanted = _wanted(on)
     return sorted(
         (other for other in known(on.python.elsewhere) if other.frameworks),
-        key=lambda other: wanted.isdisjoint(other.frameworks),
+        key=lambda other: (wanted.isdisjoint(other.frameworks), not _is_of_pip(on, other)),
     )
+
+
+def _is_of_pip(on: OnPython, other: Elsewhere) -> bool:
+    """Whether `pip` on PATH installs for it."""
+    return isinstance(on.python.pip, str) and other.path == on.python.pip
+
+
+def _is_split(on: OnPython, other: Elsewhere) -> bool:
+    """Whether `python` is the examined one and `pip` of that other, so that whoever types both gets no framework."""
+    return _is_of_pip(on, other) and on.python.first_on_path is True
 
 
 def _release(path: str) -> str:
@@ -59,18 +75,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     others, own = _others(on), on.python.path
     path = others[0].path
     check_it = query("gpudoctor", "check", "--python", path)
-    fixes = [Fix("Check that one, and run your programs with it.", (check_it,), verify=check_it, impact="none")]
+    there = Fix("Check that one, and run your programs with it.", (check_it,), verify=check_it, impact="none")
+    if _is_split(on, others[0]) and (here := _installs(on, others[0])):
+        return (*here, there)
+    fixes = [there]
     if _release(path) and on.python.kind == "venv" and not _wanted(on).isdisjoint(others[0].frameworks):
         message = f"Create the environment again, from Python {_release(path)} and with access to its packages."
         task = cmd(path, "-m", "venv", "--system-site-packages", NEW)
         fixes.append(Fix(message, (task,), "reinstall-package", undo=(REMOVE_NEW,)))
     if on.python.externally_managed is True:
-        message = (
-            "Create a virtual environment: this Python belongs to the distribution, and its pip refuses to install "
-            "packages."
-        )
         commands = (cmd(own, "-m", "venv", NEW), cmd(f"{NEW}/bin/python", "-m", "pip", "install", REST))
-        return (*fixes, Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,)))
+        return (*fixes, Fix(_MANAGED, commands, "reinstall-package", undo=(REMOVE_NEW,)))
     message = "Install a framework in this one, with this interpreter's own pip."
     return (
         *fixes,
@@ -79,6 +94,21 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
             (msgspec.structs.replace(install(on.python, REST.name), placeholders=(REST,)),),
             "reinstall-package",
         ),
+    )
+
+
+def _installs(on: OnPython, other: Elsewhere) -> tuple[Fix, ...]:
+    """Install here what `pip` installed there; for a Python of the distribution in an environment of its own."""
+    wanted = _wanted(on).intersection(other.frameworks)
+    name = next(name for name in other.frameworks if name in wanted or not wanted)
+    if on.python.externally_managed is not True:
+        return install_framework(on.facts, on.python, name)
+    new = Python(path=f"{NEW}/bin/python", prefix=NEW, version=on.python.version, manager="pip", packages=())
+    return tuple(
+        msgspec.structs.replace(
+            fix, message=_MANAGED, tasks=(cmd(on.python.path, "-m", "venv", NEW), *fix.tasks), undo=(REMOVE_NEW,)
+        )
+        for fix in install_framework(on.facts, new, name)[:1]
     )
 
 
@@ -111,7 +141,10 @@ def framework_elsewhere(on: OnPython) -> Problem | None:
         message += f" What is installed for Python {other} cannot be imported here, by Python {own}."
     if any(_OF_IMAGE.get(name) in on.facts.host.environment for name in meant):
         message += f" This container's image is made for {' and '.join(NAMES[name] for name in meant)}."
-    if isinstance(on.python.pip, str):
+    split = _is_split(on, first)
+    if split:
+        message += " `pip` on PATH installs for that one, but `python` starts this one."
+    elif isinstance(on.python.pip, str):
         message += f" `pip` on PATH installs for {on.python.pip}."
     seen = tuple(f"{o.path}: {', '.join(NAMES.get(n, n) for n in o.frameworks)}" for o in others[1:5])
-    return Problem(message, seen, severity=Severity.WARNING if meant else None)
+    return Problem(message, seen, severity=Severity.WARNING if meant or split else None)

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Package, Remnant
 from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_runs
 from gpudoctor.fixes.python import install
 from gpudoctor.fixes.reinstall import remove, same_again
 from gpudoctor.fixes.torch_build import reinstall_torch
-from gpudoctor.knowledge.wanted import is_framework, module_of
+from gpudoctor.knowledge.wanted import is_framework, module_of, shared_by
+from gpudoctor.maybe import phrase
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import NAMES, OnPython, about_modules, pythons
@@ -20,7 +23,7 @@ _OTHER = "other release"  # which python.metadata-twice reports
 
 def _all(on: OnPython) -> list[Remnant]:
     found = (r for r in on.python.remnants if r.reason != _OTHER and not any(word in r.path for word in _PLACEHOLDERS))
-    return sorted(found, key=lambda r: (_is_left(r), not is_framework(r.module)))
+    return sorted(found, key=lambda r: (_is_left(r), not is_framework(r.module), not r.needed_by))
 
 
 def _is_left(remnant: Remnant) -> bool:
@@ -92,9 +95,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     what = f"{name} {release(version) if version else ''}".strip()
     if name == "onnxruntime-gpu" and version and not onnxruntime_runs(on.facts, version):
         again, what = onnxruntime_instead(on.facts, on.python, name), f"{name} for the CUDA of this driver"
-    message = f"Reinstall {what}, and remove the leftovers."
+    message = f"Reinstall {what}, and remove the leftovers." if first or left else f"Reinstall {what}."
     verify = query(on.python.path, "-c", f"import {module}; print({module}.__version__)")
-    return (Fix(message, (*first, *again, *left), "reinstall-package", impact="irreversible", verify=verify),)
+    fix = Fix(message, (*first, *again, *left), "reinstall-package", impact="irreversible", verify=verify)
+    return (fix if first or left else msgspec.structs.replace(fix, impact="reversible"),)
 
 
 def _again(on: OnPython, module: str, name: str, version: str | None, whole: bool) -> Tasks:
@@ -115,6 +119,7 @@ def _again(on: OnPython, module: str, name: str, version: str | None, whole: boo
         "https://docs.python.org/3/reference/import.html#namespace-packages",
         "https://github.com/pypa/pip/blob/main/src/pip/_internal/utils/temp_dir.py",
         "https://github.com/vladmandic/sdnext/issues/3797",
+        "https://github.com/NVIDIA/flashdreams/issues/363",
     ),
     targets=_targets,
     only_with=("pythons.remnants",),
@@ -136,10 +141,27 @@ def half_removed(on: OnPython) -> Problem | None:
     if _is_left(first):
         grave = interrupted and is_framework(first.module)
         return Problem(_gone(on, first.module), seen, severity=None if grave else Severity.WARNING)
+    if others := shared_by(first.module):
+        return _shared(first, others, seen)
     message = f"{first.path} is an incomplete leftover of {first.module} ({first.reason}) and cannot be used."
     # Without metadata nothing claims to be installed: it was removed, and the user's own files stayed.
     claimed = is_framework(first.module) and ("no metadata" not in first.reason or interrupted)
     return Problem(message, seen, severity=None if claimed else Severity.WARNING)
+
+
+def _shared(first: Remnant, others: tuple[str, ...], seen: tuple[str, ...]) -> Problem:
+    """A module that went with another distribution which writes it too."""
+    users = f" {' and '.join(first.needed_by[:3])} {'require' if first.needed_by[1:] else 'requires'} it."
+    message = (
+        f"{first.package}{phrase(' {}', first.version)} is installed, but its module {first.module} is not: "
+        f"{first.module}/__init__.py is missing.{users if first.needed_by else ''}"
+    )
+    cause = (
+        f"{', '.join(others[:-1])} and {others[-1]} write the same directory {first.module}: where two of them are "
+        "installed and one is removed, pip takes the files of the other with it."
+    )
+    grave, breaks = None if first.needed_by else Severity.WARNING, first.needed_by or (first.package,)
+    return Problem(message, seen, cause, grave, breaks=breaks, words=(first.module,))
 
 
 def _gone(on: OnPython, module: str) -> str:

@@ -3,6 +3,8 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Shadow
 from gpudoctor.fixes.shadows import rename, without_python_path
+from gpudoctor.knowledge.standard_library import imported_later
+from gpudoctor.maybe import text_of
 from gpudoctor.targets import NAMES, OnPython, framework_name, pythons
 from gpudoctor.tasks import Manual, query
 
@@ -16,12 +18,24 @@ def _victims(on: OnPython, shadow: Shadow) -> tuple[Framework, ...]:
 
 def _takes(framework: Framework, shadow: Shadow) -> bool:
     live = framework.live
-    if live is None or not isinstance(live.standard, tuple):
+    if live is None or not isinstance(live.standard, tuple) or _later(framework, shadow):
         return True
     if shadow.origin == _HERE:  # where gpudoctor imported it, the file was not in the way
         return shadow.module in live.standard
     error = live.import_error or ""
     return bool(error) and (shadow.module in live.standard or f"'{shadow.module}" in error)
+
+
+def _later(framework: Framework, shadow: Shadow) -> str | None:
+    """When the framework imports the module where its own import does without."""
+    number = text_of(framework.version)
+    return imported_later(framework.name, number, shadow.module) if number else None
+
+
+def _is_late(framework: Framework, shadow: Shadow) -> bool:
+    """Whether its own import is known to do without the module."""
+    loaded = framework.live.standard if framework.live else None
+    return isinstance(loaded, tuple) and shadow.module not in loaded
 
 
 def _shadow(on: OnPython) -> Shadow | None:
@@ -52,6 +66,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=(
         "https://docs.python.org/3/library/sys_path_init.html",
         "https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages",
+        "https://github.com/usnistgov/alignn/issues/158",
     ),
     targets=pythons,
     only_with=("pythons.shadows",),
@@ -61,7 +76,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     breaks_imports=True,
 )
 def standard_library_hidden(on: OnPython) -> Problem | None:
-    """A path from PYTHONPATH or the working directory comes before a module that a framework's import loads."""
+    """A path from PYTHONPATH or the working directory comes before a module that a framework loads."""
     shadow = _shadow(on)
     if shadow is None:
         return None
@@ -71,6 +86,8 @@ def standard_library_hidden(on: OnPython) -> Problem | None:
     message = f"`import {shadow.module}` loads {shadow.wins} (via {where}) instead of Python's own; {names} imports it."
     if len(victims) > 1:
         message = message.replace(" imports it.", " import it.")
+    elif _is_late(victims[0], shadow) and (when := _later(victims[0], shadow)):
+        message = message.removesuffix(".") + f" {when}."
     failed = [f for f in victims if shadow.origin == "PYTHONPATH" and f.live is not None and f.live.import_error]
     seen = [
         *(f"hidden: {path}" for path in shadow.loses[:1]),

@@ -62,6 +62,7 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
     reason: str  # "no __init__.py", "no metadata", "~orch"; "other release": metadata of a release that is not there
     package: str = ""  # the distribution that it is of, where metadata tells
     version: str | None = None  # likewise
+    needed_by: tuple[str, ...] = ()  # of a module that distributions share: packages for GPUs that require one of them
 
 
 class UnmetRequirement(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +134,14 @@ class JitKernel(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()  # that it is built from, as build.ninja names them
 
 
+class LibraryUser(msgspec.Struct, frozen=True, kw_only=True):
+    """A package with a library that needs another one."""
+
+    package: str
+    version: str
+    path: str
+
+
 class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     """What a package that computes on GPUs did when a child process imported it."""
 
@@ -142,6 +151,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     file: str | None = None  # module.__file__
     seconds: Duration | None = None
     error: Maybe[str | None] = None  # "ImportError: libcudart.so.13: cannot open shared object file ..."; None: none
+    later: bool = False  # it was imported, and the error is of the libraries that it loads when it is used
     hung: bool = False
     died: str | None = None  # signal name
     lock: str | None = None  # the build lock for which it would wait for ever
@@ -149,6 +159,8 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     stderr: str = ""  # its last lines
     outside: str | None = None  # where the module that an error does not find in a package is: next to the package
     blamed: str | None = None  # the top package, other than its own, that the error is about: "sklearn"
+    # Another package whose library needs what the loader did not find: opencv-python, which ultralytics imports.
+    user: LibraryUser | None = None
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
     part: str | None = None  # the name over which it fails, which it loads when that is first used: "DiffusionPipeline"
 
@@ -163,6 +175,22 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     frameworks: tuple[str, ...]  # import names: torch, tensorflow, cupy, jax, onnxruntime
+
+
+class TorchaudioCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A package that calls torchaudio.load or torchaudio.save, and the first of its modules that does."""
+
+    package: str
+    version: str
+    file: str  # "TTS/tts/models/xtts.py"
+
+
+class AudioFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """What is around a torchaudio that needs torchcodec for files, and does not have it."""
+
+    calls: tuple[TorchaudioCall, ...] = ()
+    requiring: tuple[str, ...] = ()  # the other packages that require torchaudio
+    ffmpeg: bool = False  # whether the loader finds FFmpeg's libraries
 
 
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,9 +239,10 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     kernels: tuple[JitKernel, ...] = ()  # those in caches that cannot be used as they are
     frameworks: tuple[Framework, ...] = ()
     startup: Maybe[Duration] = NOT  # seconds
+    audio: AudioFiles | None = None  # looked for where torchaudio needs torchcodec and has none; None in a quick run
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3
     keras_backend_by: str = ""  # KERAS_BACKEND, the path of keras.json, or "default"
-    elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # looked for only where this one has no framework
+    elsewhere: Maybe[tuple[Elsewhere, ...]] = NOT  # where this one has no framework; that of `pip` first
     not_run: NotRun | None = None  # what would have been examined in place of this one
     own_pip: Maybe[str | None] = (
         NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
@@ -222,3 +251,4 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     own_ninja: Maybe[str | None] = NOT  # the ninja next to the interpreter; None: none
     units_without_ninja: tuple[str, ...] = ()  # units of systemd that start its programs with a PATH that has none
     pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own
+    first_on_path: Maybe[bool] = NOT  # whether `python` on PATH starts this one; looked for as above

@@ -4,15 +4,17 @@ import re
 from collections.abc import Iterable
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.facts.python import LibraryUser
 from gpudoctor.fixes import system
 from gpudoctor.fixes.environment import install_system
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.python import has, install, lasting
 from gpudoctor.knowledge.sonames import library_of, majors_of
+from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.driver import driver_cuda
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Task, cmd, export
+from gpudoctor.tasks import Task, cmd, export, query
 
 _INTERPRETER = re.compile(r"libpython(\d+\.\d+)\.so(?:\.1\.0)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -64,6 +66,25 @@ def required_wheels(on: OnPython, package: str, missing: tuple[str, ...], proof:
     message = f"Install {' and '.join(specs)}, which {whose} requires and which {verb} not installed."
     message += lasting(on.facts)
     return (Fix(message, (install(on.python, *specs),), "reinstall-package", verify=proof),)
+
+
+def without_desktop(on: OnPython, user: LibraryUser, missing: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Install the build of a package that needs no library of a desktop; none where it has none.
+
+    It goes over the other one, which what requires that by name would otherwise miss.
+    """
+    row = next((row for row in wanted().shared if user.package in row.headless), None)
+    if row is None or not set(missing) <= set(row.desktop):
+        return ()
+    other, number = row.headless[user.package], release(user.version)
+    message = (
+        f"Install {other} over it: the same {row.module} without windows ({row.module}.imshow), which needs none of a "
+        f"desktop's libraries.{lasting(on.facts)}"
+    )
+    back = install(on.python, f"{user.package}=={number}", force=True, no_deps=True)
+    verify = query(on.python.path, "-c", f"import {row.module}; print({row.module}.__version__)")
+    task = install(on.python, f"{other}=={number}", no_deps=True, force=has(on.python, other))
+    return (Fix(message, (task,), "reinstall-package", undo=(back,), verify=verify),)
 
 
 def _brings(wheel: str, soname: str) -> bool:

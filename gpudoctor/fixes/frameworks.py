@@ -3,9 +3,9 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Python
-from gpudoctor.fixes.python import NEW, REMOVE_NEW, add, install, lasting, new_environment, uninstall
-from gpudoctor.fixes.torch_build import driver_cuda
-from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
+from gpudoctor.fixes.python import NEW, REMOVE_NEW, add, install, lasting, manager_of, new_environment, uninstall
+from gpudoctor.fixes.torch_build import driver_cuda, has_wheel_here, reinstall_torch, torch_choice, torch_verify
+from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
 from gpudoctor.queries.gpus import visible_gpus
@@ -40,6 +40,44 @@ def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
     place = on.python.prefix if isinstance(on.python.prefix, str) else on.python.path
     commands = (query("timeout", "90", *verify(on.python, code).argv), query("df", "-hT", place))
     return (Fix(message, commands, impact="none"),)
+
+
+def install_framework(facts: Facts, python: Python, module: str) -> tuple[Fix, ...]:
+    """Install a framework where there is none: the build for this GPU, driver and Python.
+
+    Empty where none fits; for a GPU that is not NVIDIA's PyTorch alone is known.
+    """
+    if module == "torch":
+        return _torch(facts, python)
+    if capability_of(facts) is None:
+        return ()
+    if module == "tensorflow":
+        return newer_tensorflow(facts, python)
+    if module == "jax":
+        return (jax_with_plugin(facts, python, None, "Install JAX with the plugin for this GPU and driver."),)
+    name = onnxruntime_spec(facts, python) if module == "onnxruntime" else cupy_package(facts, python)
+    if name is None:
+        return ()
+    spec = f"{name}[ctk]" if module == "cupy" and not cuda_majors(facts, python) else name
+    message = f"Install {spec}, which fits the driver and the GPU.{lasting(facts)}"
+    proof = verify(python, BY_MODULE[module].proof)
+    return (Fix(message, (install(python, spec),), "reinstall-package", verify=proof),)
+
+
+def _torch(facts: Facts, python: Python) -> tuple[Fix, ...]:
+    """PyPI's build where it is of the CUDA major that driver and GPU run, else the one of PyTorch's index."""
+    choice = torch_choice(facts, python)
+    row = torch.release(choice.version) if choice else None
+    default = torch.cuda_of_variant(row.default) if row else None
+    chosen = torch.cuda_of_variant(choice.variant) if choice else None
+    plain = default and chosen and version(default)[0] == version(chosen)[0] and facts.host.system == "Linux"
+    if not (plain and choice and row and facts.host.architecture == "x86_64" and manager_of(python) != "pixi"):
+        return reinstall_torch(facts, python)
+    if not has_wheel_here(facts, python, choice.version):
+        return reinstall_torch(facts, python)
+    message = f"Install PyTorch; PyPI's build ({row.default}) supports this GPU, this Python and the driver."
+    commands = add(python, "torch")
+    return (Fix(f"{message}{lasting(facts)}", commands, "reinstall-package", verify=torch_verify(python)),)
 
 
 # -- TensorFlow ----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
 from gpudoctor.knowledge.regressions import regressions
+from gpudoctor.knowledge.wanted import late_call
 from gpudoctor.maybe import known_or, phrase, present, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import one_of
@@ -31,8 +32,9 @@ _CXX_PACKAGES = ("libstdcxx", "libstdcxx-ng")  # conda's
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
-    """The command that imports a package."""
-    return verify(on.python, one.statement)
+    """The command that imports a package, and has it load its libraries."""
+    late = late_call(one.package) if one.later else ""
+    return verify(on.python, f"import {one.module}; {one.module}.{late}()" if late else one.statement)
 
 
 def _proof_of(on: OnPython, copy: OldCopy) -> Task | None:

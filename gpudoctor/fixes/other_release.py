@@ -21,14 +21,16 @@ from gpudoctor.tasks import Tasks
 
 # What CPython and registries say where a name, a parameter or a method is gone, or came: not of a part that is missing.
 _OF_INTERFACES = pattern(
-    r"has no attribute|cannot import name|No module named|unexpected keyword argument|required (?:positional|keyword)"
-    r"|takes \w+ positional|already (?:used|registered|defined|exists)"
+    r"has no attribute|cannot import name|No module named|(?:deprecated|removed) in \w+ v?\d"
+    r"|unexpected keyword argument|required (?:positional|keyword)|takes \w+ positional"
+    r"|already (?:used|registered|defined|exists)"
 )
 
 
 # The package that an error names, where the child did not tell it.
 _NAMED = pattern(
     r"No module named '(\w+)\.|cannot import name '\w+' from '(\w+)|\bmodule '(\w+)[\w.]*' has no attribute"
+    r"|: (\w+)[\w.]* was (?:deprecated|removed) in"
 )
 # The name that PyTorch lacks: of an attribute, of what is imported from it, or of a module.
 _OF_TORCH = pattern(

@@ -115,6 +115,7 @@ class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     same_minor: tuple[str, str]
     same_number: tuple[str, str]
+    by_torchcodec: str
     last_python: tuple[str, str]
     last_builds: tuple[str, ...]
 
@@ -276,6 +277,11 @@ def wants_cuda_minor(torchaudio: str) -> bool:
     """Whether a release of torchaudio refuses to be imported beside a PyTorch of another CUDA minor."""
     first, last = python_rules().torchaudio.same_minor
     return version(first) <= version(torchaudio) < version(last)
+
+
+def reads_by_torchcodec(torchaudio: str) -> bool:
+    """Whether a release of torchaudio reads and writes files only through torchcodec."""
+    return version(torchaudio) >= version(python_rules().torchaudio.by_torchcodec)
 
 
 def torch_of_torchcodec(number: str) -> str | None:

@@ -17,6 +17,22 @@ class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distributions: tuple[str, ...]
 
 
+class Shared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A module and the distributions that all write it, the fullest first.
+
+    Attributes:
+        module: its import name.
+        distributions: what writes it.
+        headless: a distribution = the one without a desktop's libraries.
+        desktop: those libraries.
+    """
+
+    module: str
+    distributions: tuple[str, ...]
+    headless: dict[str, str]
+    desktop: tuple[str, ...]
+
+
 class OfFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The modules and programs that belong to a framework, which its import name stands for."""
 
@@ -33,6 +49,13 @@ class PartForFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     module: str
 
 
+class Late(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package that loads its libraries when it is used, and the function of its module that does."""
+
+    package: str
+    call: str
+
+
 class Wanted(KnowledgeTable, frozen=True):
     """The table wanted.toml."""
 
@@ -46,8 +69,10 @@ class Wanted(KnowledgeTable, frozen=True):
     other_projects: tuple[str, ...]
     same_paths: tuple[tuple[str, str], ...]
     module: tuple[Module, ...]
+    shared: tuple[Shared, ...]
     framework: tuple[OfFramework, ...]
     part: tuple[PartForFramework, ...]
+    late: tuple[Late, ...]
 
 
 @cache
@@ -76,6 +101,11 @@ def module_of(name: str) -> str | None:
     return None
 
 
+def shared_by(module: str) -> tuple[str, ...]:
+    """Return the distributions that all write a module; empty where the table has none."""
+    return next((row.distributions for row in wanted().shared if row.module == module), ())
+
+
 def is_framework(module: str) -> bool:
     """Whether an import name is a framework's own, not a helper's."""
     return module in BY_MODULE
@@ -95,6 +125,11 @@ def part_for(package: str, frameworks: Collection[str]) -> str | None:
 def names_used(package: str) -> tuple[str, ...]:
     """Return the names of a package that its import alone does not load, and that most of its programs use."""
     return wanted().lazy.get(package, ())
+
+
+def late_call(package: str) -> str:
+    """Return the function by which a package loads its libraries when it is used; "" where its import does."""
+    return next((row.call for row in wanted().late if row.package == package), "")
 
 
 def is_extension(name: str) -> bool:

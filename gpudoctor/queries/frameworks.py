@@ -75,7 +75,7 @@ def not_tested(facts: Facts) -> tuple[str, ...]:
 def _not_imported(python: Python) -> Iterator[str]:
     """The packages that compute and of which no import is known to have succeeded."""
     imports = known_or(python.imports, ())
-    done = {one.package for one in imports if one.error is None}
+    done = {one.package for one in imports if one.error is None or one.later}
     left = {one.package for one in imports if one.dependent and isinstance(one.error, Unknown)}
     return (p.name for p in packages_of(python) if (computes(p.name) and p.name not in done) or p.name in left)
 

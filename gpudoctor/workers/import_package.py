@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 COMPILERS = ("ninja", "nvcc", "hipcc", "g++", "c++", "gcc", "clang", "clang++", "icpx")
+# glibc's words: elf/dl-load.c, elf/dl-lookup.c, elf/dl-version.c.
+LOADER = ("cannot open shared object file", "undefined symbol", "' not found (required by")
+LONGEST = 4000
 # What only asks a compiler which one it is.
 ASKS = ("--version", "-V", "-v", "-dumpversion", "-dumpfullversion", "--help")
 
@@ -63,6 +66,13 @@ def leaves(event: str, arguments: tuple[Any, ...]) -> bool:
     return str(arguments[1][0]) not in ("127.0.0.1", "::1", "localhost")
 
 
+def of_loader(error: BaseException) -> str:
+    """The first line of an error, and what the loader said of each library that was tried."""
+    first, *lines = str(error).strip().splitlines() or [""]
+    said = [line for line in lines if ".so" in line and any(words in line for words in LOADER)]
+    return "\n".join([type(error).__name__ + ": " + first, *said])[:LONGEST]
+
+
 def unwrapped(error: BaseException) -> BaseException:
     """What lazy packages wrap: "Failed to import ... because of the following error"; others say more themselves."""
     while error.__cause__ is not None and str(error).startswith("Failed to import"):
@@ -90,12 +100,20 @@ def load_name(module: ModuleType, name: str) -> None:
 def use(common: ModuleType, teller: Any, module: ModuleType, names: list[str]) -> None:
     """Load what a package imports only when it is first used, and tell the first error; a release may lack a name."""
     for name in names:
+        called = name.endswith("()")
+        function = teller.find(module, name[:-2]) if called else None
         try:
-            load_name(module, name)
+            if not called:
+                load_name(module, name)
+            elif callable(function):
+                function()
         except Exception as error:
-            inner = unwrapped(error)
-            blamed = common.blamed(inner, module.__name__)
-            teller.tell(import_error=teller.full_text(inner), part=name, blamed=blamed)
+            if called:
+                teller.tell(import_error=of_loader(error), later=True)
+            else:
+                inner = unwrapped(error)
+                blamed = common.blamed(inner, module.__name__)
+                teller.tell(import_error=teller.full_text(inner), part=name, blamed=blamed)
             return
 
 
@@ -103,7 +121,7 @@ def main(wanted: str, *first: str) -> None:
     """Import the packages that the given one expects in the process, then the package itself.
 
     Args:
-        wanted: its import name, and after a colon the names in it to use.
+        wanted: its import name, and after a colon the names in it to use, with "()" behind a function to call.
         first: import names, such as torch.
     """
     module, _, names = wanted.partition(":")

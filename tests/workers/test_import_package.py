@@ -94,6 +94,22 @@ def test_an_import_that_raises(tmp_path: Path) -> None:
     assert found["import_error"] == "ImportError: libcudart.so.13: cannot open shared object file"
 
 
+def test_libraries_that_are_loaded_when_they_are_used(tmp_path: Path) -> None:
+    tried = "\\n".join(
+        ("FFmpeg version 8:", "OSError: libavutil.so.60: cannot open shared object file: No such file or directory")
+    )
+    raises = f"def load(): raise RuntimeError('Could not load it. Likely causes:\\n 1. FFmpeg\\n{tried}')"
+    found = told(tmp_path, raises, names="load()")
+    assert (found["later"], found["imported"]) == (True, True)
+    assert found["import_error"] == (
+        "RuntimeError: Could not load it. Likely causes:\n"
+        "OSError: libavutil.so.60: cannot open shared object file: No such file or directory"
+    )
+    for code in ("def load(): pass", "def other(): 1 / 0", "load = 1"):
+        assert "import_error" not in told(tmp_path, code, names="load()")
+    assert "later" not in told(tmp_path, "raise ImportError('x')", names="load()")
+
+
 @pytest.mark.parametrize("command", ["['ninja', '-v']", "['/usr/local/cuda/bin/nvcc', 'x.cu']", "['g++', 'x.cpp']"])
 def test_nothing_is_compiled(tmp_path: Path, command: str) -> None:
     found = told(tmp_path, f"import subprocess; subprocess.run({command}, check=False)")

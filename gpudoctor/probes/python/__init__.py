@@ -143,7 +143,12 @@ def with_imports(machine: Machine, python: Python) -> Python:
     found = python_packages.find(machine, sites, names)
     own = [each for each in found if installed.get(each.package.name) == each.package.directory]
     packages, dependents = gpu_packages(machine, own, names), declaring(machine, own, names)
-    return replace(python, imports=imports.probe(machine, python, packages, dependents))
+    asked = replace(python, imports=imports.probe(machine, python, packages, dependents))
+    if not any(each.package.name == "torchaudio" for each in own):
+        return asked
+    from gpudoctor.probes.python import audio_files  # it reads modules of packages for audio
+
+    return replace(asked, audio=audio_files.probe(machine, known_or(python.prefix, ""), own))
 
 
 def _kernels(

@@ -106,6 +106,18 @@ def declaring(
     return tuple(one for _, _, one in sorted(ranked, key=lambda each: each[:2]))
 
 
+def needing(machine: Machine, found: Sequence[FoundDistribution], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The packages that compute on GPUs, or require what does, and require one of these distributions."""
+    names = []
+    for one in found:
+        text = text_of(machine, f"{one.place}/METADATA").partition("\n\n")[0]
+        lines = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("Requires-Dist:")]
+        required = {required_name(line) for line in lines if not is_optional(line)}
+        if not required.isdisjoint(wanted) and (computes(one.package.name) or _DECLARES.search(text)):
+            names.append(one.package.name)
+    return tuple(names)
+
+
 def _is_part(name: str) -> bool:
     """Whether a distribution is a framework, a library of one, or imported as one that computes on GPUs."""
     return computes(name) or module_of(name) is not None or name.startswith(_LIBRARIES)

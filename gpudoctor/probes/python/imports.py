@@ -3,8 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -12,9 +13,9 @@ from msgspec.structs import replace
 
 from gpudoctor import workers
 from gpudoctor.child import ChildResult
-from gpudoctor.facts.python import PackageImport, Python
+from gpudoctor.facts.python import LibraryUser, PackageImport, Python
 from gpudoctor.knowledge.release_families import release_families
-from gpudoctor.knowledge.wanted import computes, names_used, part_for
+from gpudoctor.knowledge.wanted import computes, late_call, names_used, part_for, shared_by
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -24,8 +25,9 @@ from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
 from gpudoctor.probes.python.gpu_packages import module_in_namespace, modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
-from gpudoctor.probes.python.packages import FoundDistribution
+from gpudoctor.probes.python.packages import FoundDistribution, text_of
 from gpudoctor.probes.temp_home import spare_home
+from gpudoctor.queries.loading import missing_in_words
 
 # vLLM, the slowest known, takes 20 s from a cold disk; three times that is a hang.
 SECONDS = 60.0
@@ -84,7 +86,8 @@ def probe(
         if monotonic() - begun >= BUDGET:
             return replace(one(job), dependent=True)
         seconds = min(DEPENDENT_SECONDS, machine.left(DEPENDENT_SECONDS / SHARE) * SHARE)
-        return about_others(_imported(machine, python, *job, seconds), job[0])
+        found = job[0]
+        return about_others(_imported(machine, python, *job, seconds), found, partial(_brings, machine, found))
 
     with ThreadPoolExecutor(max_workers=min(max(len(wanted), len(later)), _cores())) as pool:
         imported = (*pool.map(one, wanted[:MOST]), *pool.map(dependent, later[:MOST_DEPENDENTS]))
@@ -95,7 +98,9 @@ def probe(
     return (*imported, *unreached)
 
 
-def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
+def about_others(
+    one: PackageImport, found: FoundDistribution, brings: Callable[[str], bool] = lambda _: False
+) -> PackageImport:
     """Keep the error of a package only where it is about another one that it requires, or of the loader.
 
     What is not required may be an optional part; a display, credentials or an argument that is missing is no error of
@@ -104,13 +109,18 @@ def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
     Args:
         one: what the import did.
         found: the distribution, with its requirements.
+        brings: whether what it requires brings a module, by files: opencv-python brings cv2.
     """
     error = one.error if isinstance(one.error, str) else ""
     match = _BY_NAME.match(error)
     name = next((part for part in match.groups() if part), "") if match else ""
     top = name.partition(".")[0]
     required = [normalise(line) for line in found.package.requires if not is_optional(line)]
-    foreign = bool(top) and top != one.module and any(_is_of(normalise(top), line) for line in required)
+    names = {required_name(line) for line in required}
+    named = any(_is_of(normalise(top), line) for line in required) or not names.isdisjoint(shared_by(top))
+    # Only of a module that is there does Python say that it lacks a name.
+    there = bool(match and (match[2] or match[3]))
+    foreign = bool(top) and top != one.module and (there or named or brings(top))
     # Names that load wherever what the package requires is there and fits: any error is one of the environment.
     unusable = one.part is not None and not error.startswith("OSError")
     known = _is_known(one.package, error)
@@ -129,8 +139,8 @@ def _is_known(package: str, error: str) -> bool:
 
 
 def _names_release(error: str, required: Sequence[str]) -> bool:
-    """Whether a package itself refuses the release of one that it requires: "Numba needs NumPy 2.1 or less"."""
-    if not error.startswith("ImportError: "):
+    """Whether an error names a release of what a package requires: "needs NumPy 2.1 or less", "removed in JAX 0.7"."""
+    if not error.startswith(("ImportError: ", "AttributeError: ")):
         return False
     names = {required_name(line) for line in required}
     return any(re.search(rf"(?i)\b{re.escape(name)}\b[^\n]{{0,20}}\d", error) for name in names)
@@ -139,6 +149,18 @@ def _names_release(error: str, required: Sequence[str]) -> bool:
 def _is_of(module: str, requirement: str) -> bool:
     """Whether a requirement brings a module, as far as names tell: cuda-python brings cuda."""
     return requirement.startswith(module) and not requirement[len(module) :][:1].isalnum()
+
+
+def _brings(machine: Machine, found: FoundDistribution, module: str) -> bool:
+    """Whether an installed distribution that a package requires brings a module, by its RECORD."""
+    folder = found.package.directory
+    required = {normalise(required_name(line)) for line in found.package.requires if not is_optional(line)}
+    places = (
+        f"{folder}/{name}"
+        for name in machine.names(folder)
+        if name.endswith(".dist-info") and normalise(name.partition("-")[0]) in required
+    )
+    return any(f"\n{module}/" in f"\n{text_of(machine, f'{place}/RECORD')}" for place in places)
 
 
 def _imported(machine: Machine, python: Python, found: FoundDistribution, top: str, seconds: float) -> PackageImport:
@@ -151,16 +173,26 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     if framework and (live is None or live.import_error or live.died or live.hung):
         return _why(said, f"it needs {framework}, which does not import")
     hurried = machine.left(seconds) < seconds
-    names = ",".join(names_used(package.name))
-    asked = f"{module}:{names}" if names else module
-    argv = [python.path, _SCRIPT, asked, *([framework] if framework else [])]
+    asked = ",".join((*names_used(package.name), *([f"{call}()"] if (call := late_call(package.name)) else [])))
+    argv = [python.path, _SCRIPT, f"{module}:{asked}" if asked else module, *([framework] if framework else [])]
     with spare_home(child_environment(machine) | _SET) as at_home:
         ended = machine.run(argv, seconds, at_home, patient=True)
     one = read(said, ended, hurried=hurried or seconds < SECONDS)
     libraries = (f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim)
     error = one.error if isinstance(one.error, str) else None
     outside = _outside(machine, known_or(python.sys_path, ()), error) if error else None
-    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries), outside=outside)
+    asking = executable_stack.asking(machine, error, libraries)
+    return replace(one, executable_stack=asking, outside=outside, user=_user(machine, found, one))
+
+
+def _user(machine: Machine, found: FoundDistribution, one: PackageImport) -> LibraryUser | None:
+    """The other package whose library needs what the loader did not find."""
+    missing = missing_in_words(one.error) if isinstance(one.error, str) else ()
+    if not missing:
+        return None
+    from gpudoctor.probes.python import library_users  # it reads libraries, which is hardly ever needed
+
+    return library_users.find(machine, found, missing[0], one.blamed)
 
 
 def _outside(machine: Machine, sys_path: Sequence[str], error: str) -> str | None:
@@ -196,7 +228,7 @@ def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> 
     }
     error = said.get("import_error")
     if isinstance(error, str):
-        return PackageImport(**common, error=error)
+        return PackageImport(**common, error=error, later=said.get("later") is True)
     if died or (ended.timed_out and not hurried):
         return PackageImport(**common, died=died, hung=ended.timed_out, error=Unknown("the import did not end"))
     if said.get("imported") is True:

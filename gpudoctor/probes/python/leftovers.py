@@ -6,11 +6,12 @@ from itertools import chain
 import msgspec
 
 from gpudoctor.facts.python import Remnant
-from gpudoctor.knowledge.wanted import is_framework, matters, module_of, modules
+from gpudoctor.knowledge.wanted import is_framework, matters, module_of, modules, wanted
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise, read_head
 from gpudoctor.parsers.pip_leftovers import could_be, is_remains
 from gpudoctor.probes.python.conflicts import offer
+from gpudoctor.probes.python.gpu_packages import needing
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
 
 
@@ -22,6 +23,7 @@ def remnants(
     parts = (
         *(_hollow(machine, folders, sites, found, names, module) for module in modules()),
         *(_half_deleted(machine, entry) for entry in sites),
+        _shared(machine, folders, found, names),
         (remnant for each in found for remnant in _without_module(machine, folders, each, names)),
     )
     return tuple(chain.from_iterable(parts))
@@ -45,6 +47,29 @@ def _hollow(
         )
         why = "no __init__.py" if reported else "no __init__.py and no metadata"
         yield Remnant(module=module, path=f"{entry.path}/{module}", reason=why)
+
+
+def _shared(
+    machine: Machine, folders: Sequence[PathEntry], found: Sequence[FoundDistribution], names: DirectoryNames
+) -> Iterator[Remnant]:
+    """A module that several distributions write: who removes one of them removes it, and the others' metadata stays."""
+    for row in wanted().shared:
+        there = sorted(
+            (each for each in found if each.package.name in row.distributions),
+            key=lambda each: row.distributions.index(each.package.name),
+        )
+        if not there or any(offer(machine, entry, row.module, names) for entry in folders):
+            continue
+        claim = f"{row.module}/__init__.py,"
+        one = next((each for each in there if claim in text_of(machine, f"{each.place}/RECORD")), None)
+        if one is None:
+            continue
+        folder, package = f"{one.package.directory}/{row.module}", one.package
+        path, why = (folder, "no __init__.py") if names.of(folder) else (one.place, "no module")
+        users = needing(machine, found, row.distributions)
+        yield Remnant(
+            module=row.module, path=path, reason=why, package=package.name, version=package.version, needed_by=users
+        )
 
 
 def _half_deleted(machine: Machine, entry: PathEntry) -> Iterator[Remnant]:

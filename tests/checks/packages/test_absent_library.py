@@ -7,11 +7,13 @@ import pytest
 from gpudoctor.check_engine import run
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.extension_abi import extension_abi
+from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.facts.python import LibraryUser
 from gpudoctor.maybe import Unknown
 from tests.builders import change
-from tests.checks.environments import commands, environment, one, package, torch
+from tests.checks.environments import commands, environment, one, package, severity, torch, verifies
 
 LOADER = "cannot open shared object file: No such file or directory"
 PIP = "/opt/env/bin/python -m pip"
@@ -50,6 +52,48 @@ def test_another_pythons_library_is_not_this_interpreters() -> None:
     facts = lacking("libpython3.12.so.1.0", base_prefix="/usr")
     assert "libpython3.12" not in commands(library_missing, facts).replace("provides libpython3.12.so.1.0", "")
     assert f"{PIP} install --upgrade tensorrt-llm" in commands(library_missing, facts)
+
+
+def of_opencv(soname: str, user: str = "opencv-python", **python: Any) -> Facts:
+    error, path = f"ImportError: {soname}: {LOADER}", "/opt/env/opencv_python.libs/libQt5Gui.so.5"
+    other = LibraryUser(package=user, version="4.8.0.76", path=path)
+    failed = PackageImport(
+        package="ultralytics", version="8.3.100", module="ultralytics", error=error, dependent=True, user=other
+    )
+    return change(lacking(soname, **python), "pythons.0.imports", (failed,))
+
+
+OVER = f"{PIP} install --no-deps opencv-python-headless==4.8.0.76"
+
+
+def test_the_package_that_needs_it_is_named_and_not_the_one_that_imports_it() -> None:
+    facts = of_opencv("libGL.so.1")
+    said = "ultralytics 8.3.100 fails to import: opencv-python 4.8.0.76 needs libGL.so.1, which is not found."
+    assert one(library_missing, facts) == ("problem", said)
+    assert run(library_missing, facts)[0].problem.evidence[1] == (  # type: ignore[union-attr]
+        "/opt/env/opencv_python.libs/libQt5Gui.so.5 needs libGL.so.1"
+    )
+    lines = commands(library_missing, facts).splitlines()
+    assert lines.index("sudo apt-get install libgl1") < lines.index(OVER)
+
+
+@pytest.mark.parametrize(
+    ("soname", "user", "typed"),
+    [
+        ("libGL.so.1", "opencv-contrib-python", "opencv-contrib-python-headless==4.8.0.76"),
+        ("libgthread-2.0.so.0", "opencv-python", "opencv-python-headless==4.8.0.76"),
+        ("libz.so.1", "opencv-python", None),  # the headless one needs it, too
+        ("libGL.so.1", "open3d", None),
+    ],
+)
+def test_the_build_without_a_desktop(soname: str, user: str, typed: str | None) -> None:
+    lines = [line for line in commands(library_missing, of_opencv(soname, user)).splitlines() if "headless=" in line]
+    assert lines == ([f"{PIP} install --no-deps {typed}"] if typed else [])
+
+
+def test_it_is_installed_again_where_the_other_one_lies_over_it() -> None:
+    both = change(of_opencv("libGL.so.1"), "pythons.0.packages", (package("opencv-python-headless", "4.8.0.76"),))
+    assert OVER.replace("--no-deps", "--force-reinstall --no-deps") in commands(library_missing, both)
 
 
 @pytest.mark.parametrize(("soname", "name"), [("libmpi.so.40", "libopenmpi-dev"), ("libmpi.so.12", "libmpich12")])
@@ -104,3 +148,18 @@ def test_a_ready_made_wheel_needs_no_nvcc(nvcc: object, first: bool) -> None:
     options = "--force-reinstall --no-deps --no-build-isolation --no-cache-dir --no-binary mamba-ssm mamba-ssm==2.2.5"
     assert (f"MAMBA_SKIP_CUDA_BUILD=TRUE {PIP} install {options}" in typed) is first
     assert f"\n{PIP} install {options}" in typed
+
+
+def test_torchcodec_loads_ffmpeg_only_when_it_is_used() -> None:
+    error = f"RuntimeError: Could not load libtorchcodec. Likely causes:\nOSError: libavutil.so.61: {LOADER}"
+    failed = PackageImport(package="torchcodec", version="0.17.0", module="torchcodec", error=error, later=True)
+    facts = change(lacking("libavutil.so.61", "torchcodec"), "pythons.0.imports", (failed,))
+    said = "torchcodec 0.17.0 opens libavutil.so.61 (FFmpeg 9), which is not found."
+    assert one(library_missing, facts) == ("problem", said)
+    assert severity(library_missing, facts) == "warn"  # it decodes images without
+    assert verifies(library_missing, facts) == [
+        "/opt/env/bin/python -c 'import torchcodec; torchcodec._internally_replaced_utils.load_core_libraries()'"
+    ]
+    expected = "torchcodec 0.17.0 is imported, but its libraries do not load: RuntimeError: Could not load"
+    assert one(import_fails, facts)[1].startswith(expected)
+    assert severity(import_fails, facts) == "warn"

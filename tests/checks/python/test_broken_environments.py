@@ -283,6 +283,33 @@ def test_on_pythonpath_it_breaks_the_import_itself() -> None:
     assert one(standard_library_hidden, works) == ("pass", "")
 
 
+@pytest.mark.parametrize(
+    ("module", "number", "standard", "origin", "said"),
+    [
+        ("profile", "2.7.1", (), "working directory", "PyTorch imports it for torch.compile and for every optimizer."),
+        ("profile", "2.7.1", ("profile",), "working directory", "PyTorch imports it."),
+        ("profile", "2.7.1", (), "PYTHONPATH", "PyTorch imports it for torch.compile and for every optimizer."),
+        ("profile", "1.13.1", (), "working directory", None),
+        ("profile", Unknown("no version"), (), "working directory", None),
+        ("statistics", "2.7.1", (), "working directory", None),
+        ("statistics", "2.15.0+cu132", (), "working directory", "for every optimizer."),
+        ("test", "2.15.0", (), "working directory", None),
+        ("types", "2.15.0", (), "working directory", None),
+    ],
+)
+def test_what_pytorch_imports_only_later(
+    module: str, number: Any, standard: tuple[str, ...], origin: str, said: str | None
+) -> None:
+    loses = (f"/usr/lib/python3.11/{module}.py",)
+    shadow = Shadow(module=module, wins=f"/lab/{module}.py", loses=loses, origin=origin, standard=True)
+    facts = environment(torch(number, live=live(standard=standard)), shadows=(shadow,))
+    verdict, message = one(standard_library_hidden, facts)
+    assert verdict == ("problem" if said else "pass")
+    assert message.endswith(said or "")
+    if said:
+        assert severity(standard_library_hidden, facts) == "warn"
+
+
 def test_a_directory_is_renamed_as_one() -> None:
     facts = with_hidden(hidden(wins="/home/s/lab/random"), standard=("random",))
     assert "mv /home/s/lab/random /home/s/lab/random_own" in commands(standard_library_hidden, facts)
@@ -317,7 +344,7 @@ def with_numpy(*libraries: str, error: str | None = None) -> Facts:
     return change(facts, "pythons.0.architecture", "x86_64")
 
 
-def test_a_package_of_another_python() -> None:
+def test_a_nameof_another_python() -> None:
     foreign = "_multiarray_umath.cpython-312-x86_64-linux-gnu.so"
     message = f"numpy 2.1.0 in {SITE} is built for Python 3.12; this is Python 3.11."
     assert one(built_for_another_python, with_numpy(foreign)) == ("problem", message)
@@ -334,7 +361,7 @@ def test_a_package_of_another_python() -> None:
         assert one(built_for_another_python, with_numpy(*libraries)) == ("pass", "")
 
 
-def test_a_package_of_another_architecture() -> None:
+def test_a_nameof_another_architecture() -> None:
     foreign = "_C.cpython-311-aarch64-linux-gnu.so"
     message = f"numpy 2.1.0 in {SITE} is built for aarch64; this Python is for x86_64."
     assert one(built_for_another_python, with_numpy(foreign)) == ("problem", message)

@@ -52,6 +52,66 @@ def test_a_framework_elsewhere() -> None:
     )
 
 
+SPLIT = "PyTorch is in /home/me/.venv/bin/python. `pip` on PATH installs for that one, but `python` starts this one."
+HERE = "/opt/env/bin/python -m pip install"
+OLDER = "--index-url https://download.pytorch.org/whl/cu126 torch"
+
+
+@pytest.mark.parametrize(
+    ("driver", "manager", "typed"),
+    [
+        ("12.8", "pip", f"{HERE} {OLDER}"),
+        ("13.0", "pip", f"{HERE} torch"),  # PyPI's build is of that CUDA major
+        ("13.0", "pixi", "pixi add pytorch-gpu"),
+    ],
+)
+def test_which_pytorch_is_installed(driver: str, manager: str, typed: str) -> None:
+    facts = change(change(empty((VENV,), VENV.path), "pythons.0.first_on_path", True), "pythons.0.manager", manager)
+    facts = change(change(facts, "nvidia.nvml.cuda_version", driver), "nvidia.cuda.version", driver)
+    assert typed in commands(framework_elsewhere, facts).split("\n")
+
+
+@pytest.mark.parametrize(
+    ("first_on_path", "pip", "level", "said"),
+    [
+        (True, VENV.path, "warn", SPLIT),
+        (False, VENV.path, "advice", f"PyTorch is in {VENV.path}. `pip` on PATH installs for {VENV.path}."),
+        (Unknown("no answer"), VENV.path, "advice", f"`pip` on PATH installs for {VENV.path}."),
+        (True, "/usr/bin/python3", "advice", "`pip` on PATH installs for /usr/bin/python3."),
+        (True, None, "advice", f"PyTorch is in {VENV.path}."),
+        (True, Unknown("a shim"), "advice", f"PyTorch is in {VENV.path}."),
+    ],
+)
+def test_pip_and_python_on_path_are_of_two(first_on_path: object, pip: object, level: str, said: str) -> None:
+    facts = change(empty((VENV,), pip), "pythons.0.first_on_path", first_on_path)
+    assert one(framework_elsewhere, facts)[1].endswith(said)
+    assert severity(framework_elsewhere, facts) == level
+    lines = [line for line in commands(framework_elsewhere, facts).split("\n") if "pip install" in line]
+    assert lines == [f"{HERE} {OLDER if level == 'warn' else '...'}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "spec"),
+    [
+        ("torch", OLDER),
+        ("tensorflow", "'tensorflow[and-cuda]==2."),
+        ("jax", "'jax[cuda12]'"),
+        ("cupy", "'cupy-cuda12x[ctk]'"),
+        ("onnxruntime", "'onnxruntime-gpu["),
+    ],
+)
+def test_what_pip_put_elsewhere_is_installed_here(module: str, spec: str) -> None:
+    facts = change(
+        empty((Elsewhere(path=VENV.path, frameworks=(module,)),), VENV.path), "pythons.0.first_on_path", True
+    )
+    typed = commands(framework_elsewhere, facts).replace("--upgrade ", "").split("\n")
+    assert [line.startswith(f"{HERE} {spec}") for line in typed if "pip install" in line] == [True]
+    managed = change(facts, "pythons.0.externally_managed", True)
+    assert f"\n/opt/env/bin/python -m venv ~/gpu-env\n~/gpu-env/bin/python -m pip install {spec}" in commands(
+        framework_elsewhere, managed
+    ).replace("--upgrade ", "")
+
+
 def test_a_framework_that_pip_left_half_removed_is_no_matter_of_another_python() -> None:
     torn = Remnant(module="torch", path="/opt/env/lib/python3.12/site-packages/~orch", reason="~orch")
     assert one(framework_elsewhere, change(empty(), "pythons.0.remnants", (torn,)))[0] == "pass"

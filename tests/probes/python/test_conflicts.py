@@ -136,6 +136,52 @@ def test_a_development_checkout_lacks_no_module() -> None:
     assert remnants(machine, folders(machine, SITE, "/src/pytorch"), [claim("torch")], DirectoryNames(machine)) == ()
 
 
+def wheel(name: str, record: str = "", requires: tuple[str, ...] = ()) -> dict[str, str]:
+    lines = "".join(f"Requires-Dist: {line}\n" for line in requires)
+    place = f"{SITE}/{name}.dist-info"
+    return {f"{place}/METADATA": f"Name: {name}\n{lines}\nRequires-Dist: torch\n", f"{place}/RECORD": record}
+
+
+CV2 = "cv2/__init__.py,sha256=x,10\ncv2/cv2.abi3.so,sha256=x,10\n"
+YOLO = wheel("ultralytics", requires=("torch>=1.8", "opencv-python>=4.6"))
+
+
+@pytest.mark.parametrize(
+    ("files", "names", "found"),
+    [
+        (wheel("opencv-python", CV2), ("opencv-python",), ("opencv-python", "no module", ())),
+        (
+            wheel("opencv-python-headless", CV2) | {f"{SITE}/cv2/qt/fonts/x.ttf": ""} | YOLO,
+            ("opencv-python-headless", "ultralytics"),
+            ("opencv-python-headless", "no __init__.py", ("ultralytics",)),
+        ),
+        (  # the fullest of those that are left
+            wheel("opencv-python-headless", CV2) | wheel("opencv-contrib-python", CV2),
+            ("opencv-python-headless", "opencv-contrib-python"),
+            ("opencv-contrib-python", "no module", ()),
+        ),
+        (
+            wheel("opencv-python", CV2)
+            | wheel("imager", requires=("opencv-python",))
+            | wheel("trainer", requires=("torch", "opencv-python; extra == 'video'")),
+            ("opencv-python", "imager", "trainer"),
+            ("opencv-python", "no module", ()),
+        ),
+        (wheel("opencv-python", CV2) | {f"{SITE}/cv2/__init__.py": ""}, ("opencv-python",), None),
+        (wheel("opencv-python", CV2) | {f"{SITE}/cv2.cpython-311-x86_64-linux-gnu.so": ""}, ("opencv-python",), None),
+        (wheel("opencv-python"), ("opencv-python",), None),  # conda's metadata has no files of its own
+        ({f"{SITE}/cv2/qt/fonts/x.ttf": ""}, (), None),  # nobody says that it is installed
+    ],
+)
+def test_a_module_that_went_with_another_distribution(
+    files: dict[str, str], names: tuple[str, ...], found: tuple[str, str, tuple[str, ...]] | None
+) -> None:
+    machine = RecordedMachine(files)
+    left = remnants(machine, folders(machine, SITE), [claim(name) for name in names], DirectoryNames(machine))
+    assert [(r.package, r.reason, r.needed_by) for r in left] == ([found] if found else [])
+    assert {r.module for r in left} <= {"cv2"}
+
+
 def test_two_wheels_own_one_library() -> None:
     library = "nvidia/nccl/lib/libnccl.so.2"
     found = [

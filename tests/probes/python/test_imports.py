@@ -177,6 +177,11 @@ def test_after_the_time_for_all_of_them_none_is_begun_and_those_most_likely_brok
         ("ModuleNotFoundError: No module named 'spikes.extra'", False),
         ("ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler'", True),
         ("AttributeError: module 'triton' has no attribute 'ops'", True),
+        # Python says so only of a module that is there, whether it is required or not.
+        ("AttributeError: module 'torch' has no attribute 'xpu'", True),
+        ("ImportError: cannot import name 'x' from 'gradio.components' (/x/gradio/components.py)", True),
+        ("ImportError: cannot import name 'x' from 'spikes.own' (/x/spikes/own.py)", False),
+        ("AttributeError: triton.ops was deprecated in Triton v2.5 and removed in Triton v3.0.", True),
         ("AttributeError: 'NoneType' object has no attribute 'x'", False),
         ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", True),
         ("KeyError: 'OPENAI_API_KEY'", False),
@@ -217,6 +222,28 @@ def test_a_name_that_always_loads_counts(tmp_path: Path, error: str, counts: boo
     failed = PackageImport(package="trl", version="1.0", module="trl", error=error, part="SFTTrainer")
     assert failed.statement == "from trl import SFTTrainer"
     assert isinstance(imports.about_others(failed, found).error, str) == counts
+
+
+@pytest.mark.parametrize(
+    ("module", "requires", "counts"),
+    [
+        ("imaging", ("pillow-like",), True),  # by the files of what is required
+        ("cv2", ("opencv-python>=4.6",), True),  # the table knows it where nothing is installed
+        ("cv2", ("opencv-python; extra == 'video'",), False),
+        ("imaging", ("other",), False),
+        ("imagingtools", ("pillow-like",), False),
+    ],
+)
+def test_an_error_about_a_module_of_another_name(
+    tmp_path: Path, module: str, requires: tuple[str, ...], counts: bool
+) -> None:
+    distribution(tmp_path, "pillow-like", "1.0", ("imaging/__init__.py",))
+    error = f"raise ModuleNotFoundError(\"No module named '{module}.part'\")"
+    lay(tmp_path, "detector", requires=(*requires, "triton"), code=error)
+    (said,) = known(
+        imports.probe(machine(PYTHONPATH=str(tmp_path)), Python(path=sys.executable), (), dependents_in(tmp_path))
+    )
+    assert isinstance(said.error, str) == counts
 
 
 def test_a_driver_that_hangs_is_not_waited_for_again(tmp_path: Path) -> None:
