@@ -4,9 +4,9 @@
 
 TARGETS = {
     "queries.amd_boards:boards": (
-        "rocm.bad-pages rocm.firmware-regression rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused "
-        "rocm.uncorrectable-errors"
+        "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused rocm.uncorrectable-errors"
     ),
+    "queries.amd_boards:boards_of_programs": "rocm.firmware-regression",
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
     "queries.amd_driver:amd_driver": "rocm.dkms-build-failed rocm.half-installed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
@@ -313,7 +313,7 @@ ONLY_WITH = {
     "packages.bitsandbytes-no-binary": ("targets:torches", "pythons.packages.name=bitsandbytes"),
     "packages.build-lock-left": ("targets:pythons", "pythons.kernels"),
     "packages.builds-overwrite": ("targets:pythons", "pythons.overlaps pythons.packages?"),
-    "packages.built-without-cuda": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=apex,auto-gptq,detectron2,mmcv,mmcv-full,pytorch3d,torch-cluster,torch-scatter,torch-sparse,torch-spline-conv"),
+    "packages.built-without-cuda": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=apex,auto-gptq,detectron2,groundingdino,mmcv,mmcv-full,pytorch3d,torch-cluster,torch-scatter,torch-sparse,torch-spline-conv"),
     "packages.cached-kernel-broken": ("targets:pythons", "pythons.kernels"),
     "packages.cpu-package": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages?"),
     "packages.ctranslate2-cudnn": ("targets:pythons", "pythons.packages.name=ctranslate2"),

@@ -49,6 +49,23 @@ _OWN: dict[str, tuple[str, Tasks]] = {
         (as_root("microk8s", "enable", "nvidia"),),
     ),
 }
+# docs.rke2.io/add-ons/gpu_operators; the operator's own values lead to /run/containerd (NVIDIA/gpu-operator#406).
+_TO_OWN_SOCKET = Fix(
+    "With the GPU Operator: tell its toolkit where this containerd is, since its own values are those of the system's. "
+    "Releases of k3s and RKE2 that do not look for the runtime themselves need CONTAINERD_CONFIG too: config.toml.tmpl "
+    "in the directory of their config.toml.",
+    (
+        cmd(
+            *("helm", "upgrade", "gpu-operator", "nvidia/gpu-operator", "-n", "gpu-operator", "--reuse-values"),
+            *("--set", "toolkit.env[0].name=CONTAINERD_SOCKET"),
+            *("--set", "toolkit.env[0].value=/run/k3s/containerd/containerd.sock"),
+        ),
+    ),
+    "change-environment",
+    needs="new pods of the operator",
+    verify=ALLOCATABLE,
+)
+_NO_RUNTIME = "k8s-no-runtime"  # the row of symptoms*.toml
 _NAMES = {"k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "microk8s": "MicroK8s"}
 _OWN_WHY = (
     "k3s, RKE2, k0s and MicroK8s bring a containerd of their own, which does not read /etc/containerd: `nvidia-ctk "
@@ -83,7 +100,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     own = facts.cluster.own_runtime
     if own in _OWN:
         message, tasks = _OWN[own]
-        return (Fix(message, tasks, "change-environment", root=True, needs="restart of pods", verify=ALLOCATABLE),)
+        fix = Fix(message, tasks, "change-environment", root=True, needs="restart of pods", verify=ALLOCATABLE)
+        return (fix, _TO_OWN_SOCKET) if own in ("k3s", "rke2") else (fix,)
     if not facts.cluster.ignored_drop_ins:
         return (_CONFIGURE,)
     file = facts.cluster.ignored_drop_ins[0]
@@ -161,7 +179,9 @@ def _newer_toolkit(facts: Facts) -> Fix:
         "https://github.com/NVIDIA/nvidia-container-toolkit/pull/1829",
         "https://github.com/NVIDIA/nvidia-container-toolkit/pull/862",
         "https://github.com/NVIDIA/gpu-operator/issues/2060",
+        "https://github.com/NVIDIA/gpu-operator/issues/406",
         "https://docs.k3s.io/add-ons/gpu-operators",
+        "https://docs.rke2.io/add-ons/gpu_operators",
         "https://docs.k0sproject.io/stable/runtime/",
     ),
     targets=kubernetes_nodes,
@@ -172,7 +192,10 @@ def _newer_toolkit(facts: Facts) -> Fix:
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The toolkit is installed, no file that the runtime reads names it, and there is no CDI specification."""
     log = facts.cluster.toolkit_refused
-    if not may_serve(facts) or (not isinstance(log, str) and known(facts.containers.toolkit) is None):
+    if not may_serve(facts):
+        return None
+    asked = _asked_for(facts) if facts.cluster.own_runtime in _NAMES else ""
+    if not isinstance(log, str) and not asked and known(facts.containers.toolkit) is None:
         return None
     if known(facts.cluster.runtime_configured) is not False:
         return None
@@ -190,14 +213,20 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     own = facts.cluster.own_runtime
     if own in _NAMES:
         message = f"{_NAMES[own]} runs pods on this node, and its containerd is not configured for NVIDIA's runtime."
-        toolkit = phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit))
-        return Problem(message, toolkit, _OWN_WHY, severity=Severity.ERROR)
+        seen = phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit), asked)
+        return Problem(message, seen, _OWN_WHY, severity=Severity.ERROR)
     return Problem(
         "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a CDI "
         "specification names NVIDIA's runtime: no pod gets the GPU.",
         phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)),
         severity=Severity.ERROR,
     )
+
+
+def _asked_for(facts: Facts) -> str:
+    """What the kubelet logged of a pod that asks for the runtime; "" where nothing did."""
+    lines = known_or(facts.services.lines, ())
+    return next((one.text for one in lines if one.symptom == _NO_RUNTIME), "")
 
 
 def _unreadable(facts: Facts) -> Problem:

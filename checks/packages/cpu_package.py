@@ -81,4 +81,7 @@ def cpu_package(on: OnPython) -> Problem | None:
     if companion:
         message = f"{row.name} {owner.version} has no CUDA support, but {companion} next to it is for the GPU"
         return Problem(f"{message}.", severity=Severity.WARNING)
-    return None if any(uses_gpu(f) for f in on.python.frameworks) else Problem(f"{message}.")
+    if any(uses_gpu(f) for f in on.python.frameworks):
+        return None
+    alone = row.framework and not on.python.frameworks
+    return Problem(f"{message}.", severity=Severity.WARNING if alone else None)

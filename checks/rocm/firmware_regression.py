@@ -7,7 +7,7 @@ from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.regressions import Regression, bugs
 from gpudoctor.maybe import Unknown, UnknownFactError, known, known_or, present
-from gpudoctor.queries.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.queries.amd_boards import OnBoard, boards_of_programs, since_loaded
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 
@@ -57,7 +57,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
         "https://github.com/kyuz0/amd-strix-halo-toolboxes/issues/37",
     ),
-    targets=boards,
+    targets=boards_of_programs,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

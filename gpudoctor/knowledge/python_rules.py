@@ -167,6 +167,7 @@ class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     index: str = ""
     builds: dict[str, str] = {}
     companions: tuple[str, ...] = ()
+    framework: bool = False  # what runs on it runs on it alone: without another framework nothing uses the GPU
 
     def index_for(self, cuda: int | None) -> str | None:
         """Its own index with the build for a driver's CUDA major; None: PyPI."""

@@ -38,7 +38,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
     own, (runtime, ignored), no_cri, written = (None, (_OF_HOST, ()), None, None) if inside else _pod_runtime(machine)
-    kubelet = not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET))
+    kubelet = not inside and (_runs_own(machine, own) or any(map(machine.exists, (*_PODS, *_PODS_1, *_KUBELET))))
     blind, refused = _pods_logs(machine) if kubelet else (None, None)
     return Cluster(
         scheduler=scheduler,
@@ -67,6 +67,15 @@ def _slurm_node(machine: Machine, host: Host) -> SlurmNode | None:
     from gpudoctor.probes.slurm_node import probe as of_node
 
     return of_node(machine, slurmd, known_or(host.hostname, None))
+
+
+def _runs_own(machine: Machine, own: str | None) -> bool:
+    """Whether the containerd that a distribution of Kubernetes brings runs: its agent is a kubelet, too."""
+    if own is None:
+        return False
+    from gpudoctor.probes.pod_runtimes import socket_of
+
+    return machine.exists(socket_of(own))
 
 
 def _pod_runtime(

@@ -129,6 +129,11 @@ def own_runtime(machine: Machine) -> str | None:
     return next((name for name, (folder, *_) in _OWN_RUNTIME.items() if machine.exists(folder)), None)
 
 
+def socket_of(own: str) -> str:
+    """Return the socket of a distribution's own containerd, which is there while it runs."""
+    return _SOCKETS[own]
+
+
 def configured(machine: Machine, own: str | None) -> tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]:
     """Return whether a file that is read names NVIDIA's runtime (None: there is none), and those that are not read.
 

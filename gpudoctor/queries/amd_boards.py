@@ -79,6 +79,14 @@ def boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
                 yield about(on), on
 
 
+def boards_of_programs(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
+    """The same, and without ROCm where they are the only GPUs: whatever computes here computes on them."""
+    found = tuple(boards(facts))
+    if not found and no_other_vendor(facts):
+        found = tuple((about(on), on) for on in all_boards(facts) if on.board is not None)
+    yield from found
+
+
 def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
     """The same for checks that use only the log, and without ROCm where it has a failure of the only GPUs.
 

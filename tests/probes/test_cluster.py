@@ -236,6 +236,20 @@ def test_a_node_of_kubeadm_whose_kubelet_is_stopped() -> None:
     assert look({"/etc/kubernetes/manifests/x.yaml": ""}).kubelet is False
 
 
+@pytest.mark.parametrize(
+    ("own", "socket"),
+    [
+        ("/var/lib/rancher/k3s/x", "/run/k3s/containerd/containerd.sock"),
+        ("/var/lib/rancher/rke2/x", "/run/k3s/containerd/containerd.sock"),
+        ("/var/lib/k0s/x", "/run/k0s/containerd.sock"),
+    ],
+)
+def test_a_distribution_whose_containerd_runs_is_a_node(own: str, socket: str) -> None:
+    assert look({own: "", socket: ""}).kubelet is True
+    assert look({own: ""}).kubelet is False  # installed, and stopped
+    assert look({socket: ""}).kubelet is False
+
+
 K3S = "/var/lib/rancher/k3s/agent/etc/containerd/config.toml"
 SOCKET = "/run/k3s/containerd/containerd.sock"
 K0S = "/etc/k0s/containerd.toml"

@@ -11,7 +11,7 @@ from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
 from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
 from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
 from gpudoctor.checks.visibility.cuda_out_of_range import cuda_out_of_range
-from gpudoctor.facts import Cluster, ContainerHost, DeviceNode, Facts
+from gpudoctor.facts import Cluster, ContainerHost, DeviceNode, Facts, ServiceLine
 from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
@@ -343,8 +343,21 @@ def test_a_distribution_with_its_own_containerd(own: str, name: str, command: st
     facts = change(node(nvidia_host()), "cluster.own_runtime", own)
     message = f"{name} runs pods on this node, and its containerd is not configured for NVIDIA's runtime."
     assert ask(runtime_not_configured, facts) == [("problem", message)]
-    (fix,) = run(runtime_not_configured, facts)[0].fixes
+    fix, *others = run(runtime_not_configured, facts)[0].fixes
     assert command in fix.commands[0]
+    typed = [line for other in others for line in other.commands]
+    socket = "--set 'toolkit.env[0].value=/run/k3s/containerd/containerd.sock'"
+    assert any(socket in line for line in typed) == (own in ("k3s", "rke2"))
+
+
+def test_a_pod_that_asked_for_the_runtime_is_enough() -> None:
+    facts = change(node(nvidia_host(), toolkit=None), "cluster.own_runtime", "rke2")
+    assert ask(runtime_not_configured, facts) == PASS
+    text = 'no runtime for "nvidia" is configured'
+    line = ServiceLine(service="rke2-server.service", symptom="k8s-no-runtime", text=text)
+    (verdict,) = run(runtime_not_configured, change(facts, "services.lines", (line,)))
+    assert verdict.problem is not None
+    assert text in verdict.problem.evidence
 
 
 def test_a_specification_is_not_enough_for_a_blind_device_plugin() -> None:

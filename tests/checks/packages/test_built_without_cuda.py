@@ -43,6 +43,11 @@ MMCV = having("mmcv", "2.2.0", {})
         (having("detectron2", "0.6", {"detectron2/_C.so": CUDA}), None),
         (having("detectron2", "0.6", {}), None),  # its code was not read
         (
+            having("groundingdino", "0.1.0", {}),
+            "groundingdino 0.1.0 was built without its compiled part, PyTorch for CUDA 12.4: inference raises "
+            "NameError: name '_C' is not defined ('Failed to load custom C++ ops. Running on CPU mode Only!').",
+        ),
+        (
             MMCV,
             "mmcv 2.2.0 was built without its compiled part, PyTorch for CUDA 12.4: everything of mmcv.ops fails: No "
             "module named 'mmcv._ext'.",

@@ -49,7 +49,9 @@ def test_a_distribution_without_code_for_gpus(names: tuple[str, ...], level: str
 def test_paddle() -> None:
     message = "paddlepaddle 3.2.0 has no CUDA support, so GPU 0 (NVIDIA GeForce RTX 4090) is not used."
     assert one(cpu_package, paddle("paddlepaddle")) == ("problem", message)
-    assert severity(cpu_package, paddle("paddlepaddle")) == "advice"
+    assert severity(cpu_package, paddle("paddlepaddle")) == "warn"  # nothing else here computes
+    other = environment(torch(variant="cpu", cuda=None), packages=(package("paddlepaddle", "3.2.0"),))
+    assert severity(cpu_package, other) == "advice"
     assert "stable/cu126/ paddlepaddle-gpu" in commands(cpu_package, paddle("paddlepaddle"))
     assert "stable/cu118/" in commands(cpu_package, paddle("paddlepaddle", facts=machine("11.4")))
     assert "stable/cu129/" in commands(cpu_package, paddle("paddlepaddle", facts=machine(card=BLACKWELL)))

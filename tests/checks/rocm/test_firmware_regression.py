@@ -46,6 +46,11 @@ def test_firmware_regression(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(firmware_regression, facts) == [verdict]
 
 
+def test_without_rocm_whatever_computes_here_uses_these_gpus() -> None:
+    bare = change(change(machine(), "amd.rocm", None), "pythons", ())
+    assert [verdict for verdict, _ in ask(firmware_regression, bare)] == ["problem"]
+
+
 def test_a_bug_that_shows_in_the_log_counts_only_there() -> None:
     facts = machine("gfx1100")
     said = "amdgpu: SMU: I'm not done with your previous command: SMN_C2PMSG_66:0x0000003D"
