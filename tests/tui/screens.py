@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from textual import _wait
 from textual._context import visible_screen_stack  # what App.export_screenshot sets through render_update
 from textual.app import App
 from textual.css.model import RuleSet
@@ -38,6 +39,10 @@ def _parsed_once(sheet: Stylesheet, css: str, *about: Any, **more: Any) -> list[
 
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign, assignment]
+
+# Behind each key Textual's pilot sleeps 20 ms before it looks whether the application still works, and this process runs
+# no other test meanwhile.
+_wait.SLEEP_GRANULARITY = 1 / 200
 
 # A terminal shows each change of a widget, and drawing them takes half the time of a test. There is none: what changed
 # is drawn at once where a test waits for the screen.
