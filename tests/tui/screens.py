@@ -40,8 +40,8 @@ def _parsed_once(sheet: Stylesheet, css: str, *about: Any, **more: Any) -> list[
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign, assignment]
 
-# Behind each key Textual's pilot sleeps 20 ms before it looks whether the application still works, and this process runs
-# no other test meanwhile.
+# Behind each key Textual's pilot sleeps 20 ms before it looks whether the application still works, and no other test of
+# this process runs meanwhile.
 _wait.SLEEP_GRANULARITY = 1 / 200
 
 # A terminal shows each change of a widget, and drawing them takes half the time of a test. There is none: what changed
