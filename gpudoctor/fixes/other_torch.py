@@ -125,6 +125,31 @@ def the_other_torch(on: OnPython, name: str, torch: Framework, verify: Task | No
     return (Fix(message, commands, "reinstall-package", verify=verify),)
 
 
+def ended(on: OnPython, name: str, last: str, verify: Task | None) -> tuple[Fix, ...]:
+    """The ways with an extension that gets no more releases: the last PyTorch that it has a build for, or without it.
+
+    Args:
+        on: the environment.
+        name: the extension.
+        last: that PyTorch, "2.3".
+        verify: the command that verifies a fix.
+    """
+    row, others, found = torch_table.release(last), companions_of(on.python, last), []
+    changed = (name, *(other.partition("==")[0] for other in others))
+    runs = row and _driver_runs(on, row.default) and has_wheel_here(on.facts, on.python, last, row.default)
+    if runs and not clash(on.python, f"torch=={last}.*", but=changed):
+        message = (
+            f"{name} gets no more releases. Install the last PyTorch that it was built for, {last}, best in an "
+            f"environment of its own.{lasting(on.facts)}"
+        )
+        tasks = (install(on.python, f"torch=={last}.*", *others),)
+        found = [Fix(message, tasks, "reinstall-package", verify=verify)]
+    if not is_required(on.python, name):
+        message = f"Remove {name}, which gets no more releases, and replace what your programs use of it."
+        found.append(Fix(f"{message}{lasting(on.facts)}", (uninstall(on.python, name),), "reinstall-package"))
+    return tuple(found)
+
+
 def _cuda_variant(torch: Framework) -> str:
     return torch_table.cuda_variant(text_of(torch.cuda))
 

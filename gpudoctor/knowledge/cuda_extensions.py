@@ -93,6 +93,7 @@ class CudaExtensions(KnowledgeTable, frozen=True):
     module_of: tuple[ModuleOf, ...]
     without_nvcc: dict[str, str]
     stable: dict[str, StableExtension]
+    ended: dict[str, str]
 
 
 @cache

@@ -44,6 +44,7 @@ class ImportErrors(KnowledgeTable, frozen=True):
     survived: tuple[Survived, ...]
     program: tuple[StartedProgram, ...]
     imported_as: dict[str, str]
+    parts_of_python: dict[str, tuple[str, str]]
 
 
 @cache

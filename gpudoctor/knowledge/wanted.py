@@ -66,6 +66,7 @@ class Wanted(KnowledgeTable, frozen=True):
     computing: tuple[str, ...]
     users: tuple[str, ...]
     lazy: dict[str, tuple[str, ...]]
+    hidden: tuple[str, ...]
     other_projects: tuple[str, ...]
     same_paths: tuple[tuple[str, str], ...]
     module: tuple[Module, ...]
@@ -90,6 +91,11 @@ def matters(name: str) -> bool:
 def modules() -> tuple[str, ...]:
     """Return the import names for which sys.path is searched."""
     return tuple(module.name for module in wanted().module)
+
+
+def hideable() -> tuple[str, ...]:
+    """Return the import names that are searched for more than one copy, and for a file that hides them."""
+    return (*modules(), *wanted().hidden)
 
 
 def module_of(name: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import fields, replace
 
 from gpudoctor.facts.python import Extension, JitKernel, NotRun, Package, PackageCode, PackageImport, Python, Shadow
-from gpudoctor.knowledge.wanted import computes, matters, modules
+from gpudoctor.knowledge.wanted import computes, hideable, matters
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.metadata import read_head
@@ -61,7 +61,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         **_environment(machine, said, packages),  # type: ignore[arg-type]
         packages=packages,
         shadows=(
-            *conflicts.shadows(machine, [*_here(machine, folders, modules(), _SUFFIXES), *folders], packages, names),
+            *conflicts.shadows(machine, [*_here(machine, folders, hideable(), _SUFFIXES), *folders], packages, names),
             *_hidden_standard(machine, said, folders, names),
         ),
         remnants=(*leftovers.remnants(machine, folders, found, names), *stale),

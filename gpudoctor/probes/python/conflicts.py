@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.facts.python import FileMix, FileOverlap, Package, Shadow
-from gpudoctor.knowledge.wanted import module_of, modules, wanted
+from gpudoctor.knowledge.wanted import hideable, module_of, wanted
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
@@ -39,8 +39,13 @@ def _is_module(suffix: str) -> bool:
 def shadows(
     machine: Machine, folders: Sequence[PathEntry], packages: Sequence[Package], names: DirectoryNames
 ) -> tuple[Shadow, ...]:
-    """The import names that sys.path offers more than once; two copies behind one link are one."""
-    return tuple(shadow for module in modules() for shadow in _shadow(machine, folders, packages, names, module))
+    """The import names that sys.path offers more than once; two copies behind one link are one.
+
+    Those that only matter because the working directory often has a file or folder of that name count there alone.
+    """
+    own = set(wanted().hidden)
+    found = (shadow for module in hideable() for shadow in _shadow(machine, folders, packages, names, module))
+    return tuple(one for one in found if one.module not in own or one.origin == "working directory")
 
 
 def _shadow(

@@ -123,7 +123,9 @@ def about_others(
     foreign = bool(top) and top != one.module and (there or named or brings(top))
     # Names that load wherever what the package requires is there and fits: any error is one of the environment.
     unusable = one.part is not None and not error.startswith("OSError")
-    known = _is_known(one.package, error)
+    # An object of another package lacks what this one uses of it.
+    lacking = bool(one.blamed) and one.blamed != one.module and error.startswith(("AttributeError: ", "TypeError: "))
+    known = lacking or _is_known(one.package, error)
     about = unusable or foreign or known or _LOADER.search(error) or _names_release(error, required)
     if one.error is None or about:
         return replace(one, dependent=True, hung=False, died=None)

@@ -13,7 +13,7 @@ from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
 from gpudoctor.fixes.extensions import torch_index
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import abi
-from tests.builders import change, framework
+from tests.builders import change, framework, live
 from tests.checks.amd_machines import amd_host
 from tests.checks.environments import SITE, commands, environment, machine, one, package, torch, verifies
 
@@ -152,6 +152,31 @@ def extended(name: str, symbol: str, requires: tuple[str, ...] = ()) -> Facts:
     path = f"{SITE}/{name}/_C.so"
     lacks = Extension(package=name, version="2.7.4", path=path, unresolved=(symbol,) if symbol else ())
     return environment(torch("2.7.0"), packages=(package(name, "2.7.4", requires=requires),), extensions=(lacks,))
+
+
+PIP = "/opt/env/bin/python -m pip"
+
+
+def test_an_extension_that_gets_no_more_releases() -> None:
+    facts = extended("torchtext", OLD)
+    typed = commands(extension_abi, facts)
+    assert f"{PIP} install 'torch==2.3.*'" in typed
+    assert f"{PIP} uninstall -y torchtext" in typed
+    assert "--no-binary" not in typed
+    too_new = change(facts, "gpus.0.capability", "12.0")  # for which PyTorch 2.3 has no code
+    assert "torch==2.3" not in commands(extension_abi, too_new)
+    user = package("fairseq", "0.12", requires=("torchtext",))
+    held = change(facts, "pythons.0.packages", (package("torchtext", "2.7.4"), user))
+    assert "uninstall" not in commands(extension_abi, held)
+
+
+def test_an_extension_for_other_devices_that_pytorch_loads_by_itself() -> None:
+    failed = live(import_error="RuntimeError: Failed to load the backend extension: torch_npu. You can disable it.")
+    facts = change(extended("torch-npu", OLD), "pythons.0.frameworks.0.live", failed)
+    typed = commands(extension_abi, facts)
+    assert f"{PIP} uninstall -y torch-npu" in typed
+    assert "export TORCH_DEVICE_BACKEND_AUTOLOAD=0" in typed
+    assert " install " not in typed
 
 
 SYMBOL = "_ZNR5torch7Library4_defEON3c106eitherINS1_12OperatorNameENS1_14FunctionSchemaEEE"

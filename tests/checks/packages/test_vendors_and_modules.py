@@ -13,6 +13,7 @@ from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirem
 from gpudoctor.checks.packages.wrong_vendor import wrong_vendor
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.facts.host import Distribution
 from gpudoctor.maybe import Unknown
 from gpudoctor.root_causes import findings
 from tests.builders import change, framework, plain_host
@@ -226,6 +227,26 @@ def missing(module: str, *requires: str, dependent: bool = False) -> Facts:
 def test_a_module_that_nothing_contains(facts: Facts, message: str, typed: str | None) -> None:
     first = run(import_fails, facts)[0].fixes[0]
     assert (first.message, first.commands) == (message, (typed,) if typed else ())
+
+
+@pytest.mark.parametrize(
+    ("distribution", "typed"),
+    [
+        (Distribution(id="debian", version="12"), ("apt-get install liblzma-dev", "pyenv install --force 3.11.7")),
+        (Distribution(id="fedora", version="43"), ("dnf install xz-devel", "pyenv install --force 3.11.7")),
+        (Distribution(id="gentoo"), ("pyenv install --force 3.11.7",)),
+    ],
+)
+def test_a_python_without_one_of_its_own_modules(distribution: Distribution, typed: tuple[str, ...]) -> None:
+    facts = change(missing("_lzma"), "host.distribution", distribution)
+    facts = change(facts, "pythons.0.real", "/home/u/.pyenv/versions/3.11.7/bin/python3.11")
+    first = run(import_fails, facts)[0].fixes[0]
+    assert first.message.startswith("This Python was built without _lzma: install ")
+    assert tuple(one.removeprefix("sudo ") for one in first.commands) == typed
+
+
+def test_a_private_module_of_nobody_is_not_installed() -> None:
+    assert "_nothing" not in commands(import_fails, missing("_nothing"))
 
 
 def test_what_computes_on_the_gpu_and_misses_a_module_fails() -> None:

@@ -215,6 +215,23 @@ def test_errors_of_a_table_count(tmp_path: Path, package: str, error: str, count
     assert isinstance(said.error, str) == counts
 
 
+@pytest.mark.parametrize(
+    ("error", "blamed", "counts"),
+    [
+        ("AttributeError: 'Config' object has no attribute 'define_bool_state'", "jax", True),
+        ("AttributeError: 'Config' object has no attribute 'define_bool_state'", "spikes", False),  # its own
+        ("AttributeError: 'Config' object has no attribute 'define_bool_state'", None, False),
+        ("TypeError: Descriptors cannot be created directly.", "google", True),
+        ("ValueError: no model", "jax", False),
+    ],
+)
+def test_whose_object_lacks_something(tmp_path: Path, error: str, blamed: str | None, counts: bool) -> None:
+    lay(tmp_path, "spikes", requires=("triton",))
+    (found,) = dependents_in(tmp_path)
+    failed = PackageImport(package="spikes", version="1.0", module="spikes", error=error, blamed=blamed)
+    assert isinstance(imports.about_others(failed, found).error, str) == counts
+
+
 @pytest.mark.parametrize(("error", "counts"), [("KeyError: 'x'", True), ("OSError: Network is unreachable", False)])
 def test_a_name_that_always_loads_counts(tmp_path: Path, error: str, counts: bool) -> None:
     lay(tmp_path, "trl", requires=("transformers",))

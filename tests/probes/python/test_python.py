@@ -105,6 +105,18 @@ def test_a_pth_file_brings_a_folder(tmp_path: Path) -> None:
     assert (shadow.wins, shadow.loses, shadow.origin) == (f"{packages}/torch", (f"{checkout}/torch",), "")
 
 
+def test_a_folder_named_like_a_package_that_programs_use(tmp_path: Path) -> None:
+    packages = venv(tmp_path / "env")
+    distribution(packages, "datasets", "5.0.1", ("datasets/__init__.py",))
+    (tmp_path / "datasets").mkdir()
+    assert look(tmp_path / "env", PWD=str(tmp_path)).shadows == ()  # without __init__.py it hides nothing
+    (tmp_path / "datasets/__init__.py").write_text("")
+    (shadow,) = look(tmp_path / "env", PWD=str(tmp_path)).shadows
+    assert (shadow.module, shadow.wins, shadow.origin) == ("datasets", f"{tmp_path}/datasets", "working directory")
+    # A checkout that somebody works on.
+    assert look(tmp_path / "env", PYTHONPATH=str(tmp_path)).shadows == ()
+
+
 def test_the_shells_folder_counts_first_unless_the_user_switched_that_off(tmp_path: Path) -> None:
     packages = venv(tmp_path / "env")
     distribution(packages, "torch", "2.8.0", ("torch/__init__.py",))
