@@ -1,6 +1,7 @@
 """A GPU package cannot be imported."""
 
 import re
+from itertools import islice
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
@@ -11,7 +12,8 @@ from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, 
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
-from gpudoctor.knowledge.symptoms import recognise
+from gpudoctor.knowledge.symptoms import Symptom, recognise
+from gpudoctor.knowledge.variables import variables
 from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
@@ -19,13 +21,14 @@ from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import NO_CUDA, failures, imports_of, is_native, know_all, lacked_symbol
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks import cmd
+from gpudoctor.tasks import Manual, cmd, export, unset
 
 _MODULE = re.compile(r"No module named '([\w.]+)'")
 _OUTSIDE = (
     "The wheel of the package lays one of its modules into site-packages, next to the package instead of into it. What "
     "imports it under the package's name does not find it, although it is installed."
 )
+_LEFT_OPEN = re.compile(r"\b(?:FILE|SCRIPT|OTHER)\b")  # what no check knows
 _SBSA = (
     "The wheels of PyPI for aarch64 are built for servers (SBSA). A Jetson runs only code that was compiled for its "
     "own compute capability, against the CUDA of Jetson Linux (L4T)."
@@ -64,7 +67,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     one = _first(on)
     if one is None:
         found = _crippled(on)
-        return without_compiled_part(on, found[0], found[1]) if found else ()
+        return _by_variable(on, found[0]) or without_compiled_part(on, found[0], found[1]) if found else ()
     proof, version = import_proof(on, one), release(one.version)
     if one.executable_stack:
         return (clear_executable_stack(on.facts, one.executable_stack, proof),)
@@ -78,12 +81,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     hint, other = import_errors.hint(error), blamed(on, one)
     row = recognise(first_line(error)) if error and not other else None
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
-    if not fixes and "No module named" in error and (missing := missing_module(on, one)):
-        fixes, row = list(missing), None
+    if not fixes and (missing := missing_module(on, one)):
+        return missing
     if not fixes and row:
-        from gpudoctor.fixes.row_steps import steps  # only where a package fails
-
-        fixes = [Fix(step.message, step.tasks, "reinstall-package", verify=proof) for step in steps(row, on.facts)[:1]]
+        fixes = _steps(on, row, one)
     if other:
         return (*fixes, *other_release(on, one, other))
     if not fixes and not hint and is_of_interface(one):
@@ -95,6 +96,29 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
+
+
+def _by_variable(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
+    """Unset the variable by which a package chose the library that does not load, where its output names it."""
+    there = on.facts.host.environment
+    name = next((r.name for r in variables().selects.rows if there.get(r.name) and r.name in one.stderr), None)
+    if name is None:
+        return ()
+    message = f"Unset {name}, by which {one.package} takes that library, here and where it is set."
+    undo = (export(name, there[name]),)
+    return (Fix(message, (unset(name),), "change-environment", undo=undo, verify=import_proof(on, one)),)
+
+
+def _steps(on: OnPython, row: Symptom, one: PackageImport) -> list[Fix]:
+    """The first step of a message's row; the package that it leaves open is the one that fails."""
+    from gpudoctor.fixes.row_steps import steps  # only where a package fails
+
+    proof, found = import_proof(on, one), []
+    whole = (step for step in steps(row, on.facts) if not any(_LEFT_OPEN.search(line) for line in step.commands))
+    for step in islice(whole, 1):
+        tasks = tuple(Manual(re.sub(r"\bPACKAGE\b", one.package, line)) for line in step.commands)
+        found.append(Fix(step.message, tasks, "reinstall-package", verify=proof))
+    return found
 
 
 def _into_its_package(on: OnPython, one: PackageImport, outside: str, module: str) -> tuple[Fix, ...]:
@@ -134,7 +158,7 @@ def _into_its_package(on: OnPython, one: PackageImport, outside: str, module: st
         *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
     ),
     affects=("wheels", "extensions"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def import_fails(on: OnPython) -> Problem | None:
     """Its import raises, kills the process, or reports that its compiled part does not load."""

@@ -221,7 +221,7 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
     only_with=(f"pythons.packages.name={names(row.package for row in release_families().undeclared)}",),
     caused_by=("python.*", "libraries.pin-broken", "packages.wrong-vendor"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def undeclared_requirement(on: OnPython) -> Problem | None:
     """A row of the table of requirements that no metadata names does not hold."""

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Shadow
 from gpudoctor.fixes.python import NEW, REMOVE_NEW, install, lasting, manager_of, uninstall
 from gpudoctor.fixes.shadows import rename, without_python_path
-from gpudoctor.knowledge.wanted import is_framework
+from gpudoctor.knowledge.wanted import is_framework, wanted
 from gpudoctor.queries.packages import package
 from gpudoctor.targets import OnPython, about_modules, pythons
 from gpudoctor.tasks import Manual, cmd, query
@@ -65,7 +65,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if shadow.portion_of:
         return _into_one_directory(on, shadow)
     fixes = []
-    if shadow.wins.endswith(".py"):
+    # Few have a checkout of a framework there; a directory called datasets is mostly the project's own.
+    if shadow.wins.endswith(".py") or shadow.module in wanted().hidden:
         fixes.append(rename(shadow, verify))
     if shadow.origin == "PYTHONPATH":
         fixes.append(without_python_path(on.facts, shadow, verify))

@@ -5,12 +5,18 @@ from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.families import starting
 from gpudoctor.fixes.imports import hinted, of_the_driver, torch_again
 from gpudoctor.fixes.jetson import is_jetson
+from gpudoctor.fixes.other_torch import without_backend
 from gpudoctor.fixes.python import conda_of, from_distribution, manager_of
 from gpudoctor.fixes.torch_build import reinstall_torch
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.targets import OnLive
+
+_BACKEND = pattern(r"Failed to load the backend extension: (\w+)")
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    if backend := _BACKEND.search(on.live.import_error or ""):
+        return without_backend(on, backend[1].replace("_", "-"))
     if of_the_driver(on):
         return hinted(on)
     fits = reinstall_torch(on.facts, on.python, on.framework)

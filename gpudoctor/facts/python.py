@@ -162,12 +162,17 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     # Another package whose library needs what the loader did not find: opencv-python, which ultralytics imports.
     user: LibraryUser | None = None
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
-    part: str | None = None  # the name over which it fails, which it loads when that is first used: "DiffusionPipeline"
+    part: str | None = (
+        None  # the name over which it fails, which it loads when that is first used: "DiffusionPipeline", "a.b"
+    )
 
     @property
     def statement(self) -> str:
         """The import that fails, as a program has it."""
-        return f"from {self.module} import {self.part}" if self.part else f"import {self.module}"
+        if self.part is None:
+            return f"import {self.module}"
+        of_module = "." in self.part
+        return f"import {self.module}.{self.part}" if of_module else f"from {self.module} import {self.part}"
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):

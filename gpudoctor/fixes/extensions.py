@@ -7,8 +7,8 @@ from gpudoctor.facts import Facts, Framework, Package, Python
 from gpudoctor.facts.python import PackageCode
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.other_projects import meant
-from gpudoctor.fixes.other_torch import ended, is_of_pypi, pinned, stable, the_other_torch
-from gpudoctor.fixes.python import NEW, another_build, install, lasting, uninstall, version_of
+from gpudoctor.fixes.other_torch import ended, is_of_pypi, pinned, stable, the_other_torch, without_backend
+from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge import torch as torch_table
@@ -30,7 +30,7 @@ from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, major, numbers, packages_of, release
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Command, Task, cmd, export, filtered, query
+from gpudoctor.tasks import Command, Task, cmd, filtered, query
 
 # The version of AMD's own wheels, not of PyTorch's: 2.9.1+rocm7.2.0.lw.git7e1940d4.
 _OF_AMD = pattern(r"\+rocm(\d+(?:\.\d+){1,2})\.(?:lw\.)?git")
@@ -40,7 +40,7 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
     """Match an extension and PyTorch: rebuild the extension, or install the PyTorch that it was built for."""
     wanted, verify = pin(on.python, name), _proof(on, name)
     if torch and _is_backend(torch, name):
-        return _without_backend(on, name)
+        return without_backend(on, name)
     if torch and (last := cuda_extensions().ended.get(name)):
         return ended(on, name, last, verify)
     package = next((p for p in packages_of(on.python) if p.name == name), None)
@@ -71,16 +71,6 @@ def _is_backend(torch: Framework, name: str) -> bool:
     """Whether PyTorch fails because it loads an extension for another vendor's devices by itself."""
     error = torch.live.import_error or "" if torch.live else ""
     return f"Failed to load the backend extension: {name.replace('-', '_')}." in error
-
-
-def _without_backend(on: OnPython, name: str) -> tuple[Fix, ...]:
-    proof = frameworks.verify(on.python, "import torch; print(torch.cuda.is_available())")
-    gone = f"Remove {name}, which PyTorch loads at each start: it is for other devices than this machine's GPU."
-    off = "Keep it, and have PyTorch not load extensions by itself."
-    return (
-        Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, name),), "reinstall-package", verify=proof),
-        Fix(off, (export("TORCH_DEVICE_BACKEND_AUTOLOAD", "0"),), "change-environment", verify=proof),
-    )
 
 
 def _is_of(package: Package | None, series: str) -> bool:

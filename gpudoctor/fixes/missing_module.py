@@ -42,15 +42,17 @@ def missing_module(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
         return ()
     required = (normalise(required_name(line)) for each in packages_of(on.python) for line in each.requires)
     proof = import_proof(on, one)
+    other = f"Upgrade {one.package}: a newer release may require what it imports.{lasting(on.facts)}"
+    newer = Fix(other, (install(on.python, one.package, upgrade=True),), "reinstall-package", verify=proof)
     if module in import_errors().imported_as or name in required:
         brings = "" if name == module else f", which contains the module {module}"
         message = f"Install {name}{brings}: {one.package} imports it.{lasting(on.facts)}"
-        return (Fix(message, (install(on.python, name),), "reinstall-package", verify=proof),)
+        return (Fix(message, (install(on.python, name),), "reinstall-package", verify=proof), newer)
     message = (
         f"Install what contains the module {module}: see what {one.package} documents as its requirements, since a "
         f"distribution of that name may be another project."
     )
-    return (Fix(message, (), "reinstall-package", verify=proof),)
+    return (Fix(message, (), "reinstall-package", verify=proof), newer)
 
 
 def _part_of_python(on: OnPython, one: PackageImport, module: str) -> Fix:

@@ -7,14 +7,15 @@ from gpudoctor.facts import Framework, Package, Python
 from gpudoctor.fixes.bounds import clash, is_required
 from gpudoctor.fixes.python import another_build, install, lasting, uninstall
 from gpudoctor.fixes.torch_build import driver_cuda, has_wheel_here
+from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.cuda_extensions import StableExtension, on_torch_index, stable_extension
 from gpudoctor.knowledge.python_rules import companion_for
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.extensions import COMPANIONS, built_for
 from gpudoctor.queries.packages import is_own_build, numbers, packages_of, release
-from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Task, Tasks
+from gpudoctor.targets import OnLive, OnPython
+from gpudoctor.tasks import Task, Tasks, export
 
 
 def stable(
@@ -148,6 +149,17 @@ def ended(on: OnPython, name: str, last: str, verify: Task | None) -> tuple[Fix,
         message = f"Remove {name}, which gets no more releases, and replace what your programs use of it."
         found.append(Fix(f"{message}{lasting(on.facts)}", (uninstall(on.python, name),), "reinstall-package"))
     return tuple(found)
+
+
+def without_backend(on: OnLive | OnPython, name: str) -> tuple[Fix, ...]:
+    """Take away an extension that PyTorch loads by itself when it starts, or have PyTorch not do that."""
+    proof = framework_proof(on.python, "torch")
+    gone = f"Remove {name}, which PyTorch loads at each start: it is for other devices than this machine's GPU."
+    off = "Keep it, and have PyTorch not load extensions by itself."
+    return (
+        Fix(f"{gone}{lasting(on.facts)}", (uninstall(on.python, name),), "reinstall-package", verify=proof),
+        Fix(off, (export("TORCH_DEVICE_BACKEND_AUTOLOAD", "0"),), "change-environment", verify=proof),
+    )
 
 
 def _cuda_variant(torch: Framework) -> str:

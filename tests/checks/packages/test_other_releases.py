@@ -56,7 +56,8 @@ def having(*packages: Package, error: Any = None, number: str = "2.9.1", **chang
         (("vllm", "0.12.0"), ("transformers", "5.1.0"), None, None),
         (("pyannote-audio", "3.4.0"), ("huggingface-hub", "1.1.5"), None, "warn"),
         (("xgboost", "2.0.3"), ("scikit-learn", "1.6.1"), None, "warn"),
-        (("xgboost", "2.0.3"), ("scikit-learn", "1.7.0"), None, None),  # which takes older estimators again
+        (("xgboost", "2.1.3"), ("scikit-learn", "1.7.2"), None, "warn"),
+        (("xgboost", "2.1.4"), ("scikit-learn", "1.7.2"), None, None),
         (("xgboost", "2.1.3"), ("scikit-learn", "1.5.2"), None, None),
         (("autoawq", "0.2.9"), ("transformers", "4.57.1"), Unknown("not imported"), "warn"),
         (("peft", "0.19.1"), ("torchao", "0.10.0"), None, "warn"),

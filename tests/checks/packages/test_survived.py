@@ -21,6 +21,16 @@ def having(name: str, stderr: str, l4t: str | None = None, python: str = "3.10.1
     return change(change(facts, "pythons.0.imports", (imported,)), "host.l4t", l4t)
 
 
+def test_the_variable_that_chose_the_library_is_unset() -> None:
+    said = f"BNB_CUDA_VERSION=118 environment variable detected; loading libbitsandbytes_cuda118.so\n{BNB}"
+    facts = change(having("bitsandbytes", said), "host.environment", {"BNB_CUDA_VERSION": "118"})
+    assert commands(import_fails, facts).splitlines()[1:] == ["unset BNB_CUDA_VERSION"]
+    unset = change(facts, "host.environment", {})
+    assert "unset" not in commands(import_fails, unset)
+    quiet = change(having("bitsandbytes", BNB), "host.environment", {"BNB_CUDA_VERSION": "118"})
+    assert "unset" not in commands(import_fails, quiet)
+
+
 @pytest.mark.parametrize(
     ("name", "stderr", "words"),
     [

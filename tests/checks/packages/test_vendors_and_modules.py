@@ -249,6 +249,23 @@ def test_a_private_module_of_nobody_is_not_installed() -> None:
     assert "_nothing" not in commands(import_fails, missing("_nothing"))
 
 
+def test_what_a_messages_step_leaves_open_is_the_package_that_fails() -> None:
+    error = "TypeError: Descriptors cannot be created directly."
+    part = "compat.proto.event_pb2"
+    facts = having(imported("tensorboard", "2.8.0", error=error, dependent=True, blamed="google", part=part))
+    first = run(import_fails, facts)[0].fixes[0]
+    assert first.commands == (f"{PIP} install -U protobuf tensorboard",)
+    assert set(verifies(import_fails, facts)) == {f"/opt/env/bin/python -c 'import tensorboard.{part}'"}
+
+
+def test_a_step_with_a_name_that_nobody_knows_is_left_out() -> None:
+    error = "NotFoundError: /x/_ops.so: undefined symbol: _ZN10tensorflow12OpDefBuilder10SetShapeFnESt8function"
+    facts = having(imported("tensorflow-text", "2.20.1", error=error))
+    typed = commands(import_fails, facts)
+    assert "FILE" not in typed
+    assert "tensorflow-text" in typed
+
+
 def test_what_computes_on_the_gpu_and_misses_a_module_fails() -> None:
     assert severity(import_fails, missing("requests")) == "fail"
     assert severity(import_fails, missing("requests", dependent=True)) == "warn"

@@ -43,6 +43,10 @@ def test_shadowed_module() -> None:
     assert "export PYTHONPATH=/home/s/x" in said
     here = Shadow(module="torch", wins="/home/s/torch", loses=(TORCH,), origin="working directory")
     assert severity(shadowed_module, environment(torch(), shadows=(here,))) == "warn"
+    assert "mv " not in commands(shadowed_module, environment(torch(), shadows=(here,)))  # a checkout of it
+    own = Shadow(module="datasets", wins="/lab/datasets", loses=(f"{SITE}/datasets",), origin="working directory")
+    assert "mv /lab/datasets /lab/datasets_own" in commands(shadowed_module, environment(torch(), shadows=(own,)))
+    assert severity(shadowed_module, environment(torch(), shadows=(own,))) == "advice"
     site = Shadow(module="torch", wins="/a/torch", loses=("/b/torch",), origin="")
     assert one(shadowed_module, environment(torch(), shadows=(site,))) == ("pass", "")
 

@@ -273,6 +273,14 @@ def test_what_pytorch_says_itself(check: Any, changes: dict[str, Any], message: 
 GONE = "ModuleNotFoundError: No module named 'typing_extensions'"
 
 
+def test_an_extension_that_pytorch_loads_by_itself_is_removed() -> None:
+    error = "RuntimeError: Failed to load the backend extension: torch_npu. You can disable extension auto-loading."
+    facts = environment(torch(live=live(import_error=error)))
+    gone, off = run(import_fails, facts)[0].fixes
+    assert gone.commands == ("/opt/env/bin/python -m pip uninstall -y torch-npu",)
+    assert off.commands == ("export TORCH_DEVICE_BACKEND_AUTOLOAD=0",)
+
+
 def test_the_same_build_is_installed_again_with_its_companions() -> None:
     there = (package("torch", "2.7.1+cu126"), package("torchvision", "0.22.1+cu126"))
     facts = change(environment(torch(live=live(import_error=GONE)), version="3.12.1"), "pythons.0.packages", there)
