@@ -94,7 +94,9 @@ def test_ctrl_c_ends_the_fix_and_not_the_application(terminal: Terminal, flag: P
     terminal.type("Tab", "Down")
     terminal.shows("▶ 1        sleep 300")
     terminal.type("C-p")
-    terminal.type("run fix", "Enter")
+    terminal.type("run fix")
+    terminal.shows("shows the commands and asks first")  # what was found is there: before that Enter chooses nothing
+    terminal.type("Enter")
     terminal.shows(ASKED, 60)
     terminal.type("y", "Enter")
     terminal.shows("$ sleep 300")
