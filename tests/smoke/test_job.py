@@ -34,8 +34,8 @@ def outcomes(run: SmokeRun) -> dict[str, str]:
 
 @pytest.fixture
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stage that will hang may be silent for three seconds."""
-    monkeypatch.setattr(job_module, "deadline", lambda stage, *_: 3.0 if stage == "mnist" else 60.0)
+    """The stage that will hang may be silent for a second."""
+    monkeypatch.setattr(job_module, "deadline", lambda stage, *_: 1.0 if stage == "mnist" else 60.0)
     monkeypatch.setattr(job_module, "GRACE", 0.5)
 
 

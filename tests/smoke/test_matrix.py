@@ -59,7 +59,7 @@ def test_every_planted_fault_is_the_first_finding(fault: str, test: str, wanted:
 
 @pytest.mark.parametrize("fault", ["sleeps", "deaf", "stopped", "spins"])
 def test_a_worker_that_hangs_is_a_finding(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_module, "deadline", lambda stage, *_: 3.0 if stage == "mnist" else 60.0)
+    monkeypatch.setattr(job_module, "deadline", lambda stage, *_: 1.0 if stage == "mnist" else 60.0)
     assert found(measured(fault, "mnist")) == [("smoke.hangs", "fail")]
 
 
