@@ -99,19 +99,19 @@ def test_an_old_library_lacks_only_what_it_lacks(old: str) -> None:
 
 @pytest.mark.parametrize("trouble", ["sleep", "stop"])
 def test_a_hang_in_cuinit_keeps_what_came_before(new: str, trouble: str) -> None:
-    answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE=trouble), SOME, seconds=0.5)
+    answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE=trouble), SOME, seconds=2)
     assert (answer.hung, answer.died, answer.version) == ("init", None, "12.4")
     assert answer.loaded == f"{new}/libcuda.so.1"
-    assert answer.code == Unknown("no response in stage init within 0.5 s")
+    assert answer.code == Unknown("no response in stage init within 2 s")
     assert answer.devices == answer.code
 
 
 def test_a_child_that_ignores_sigterm_is_killed(new: str) -> None:
     start = time.monotonic()
-    answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE="deaf", CUDA_VISIBLE_DEVICES="0"), SOME, seconds=0.5)
-    assert time.monotonic() - start < 3  # both children at the same time, one second of grace
+    answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE="deaf", CUDA_VISIBLE_DEVICES="0"), SOME, seconds=2)
+    assert time.monotonic() - start < 6  # both children at the same time, one second of grace
     assert answer.hung == "init"
-    assert answer.unmasked_code == Unknown("no response in stage init within 0.5 s")
+    assert answer.unmasked_code == Unknown("no response in stage init within 2 s")
 
 
 def test_a_crash_is_named_with_its_stage(new: str) -> None:
