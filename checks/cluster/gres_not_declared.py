@@ -3,19 +3,22 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.cluster import SlurmNode
-from gpudoctor.maybe import known, phrase, phrases, present
+from gpudoctor.maybe import known, known_or, phrase, phrases, present
 from gpudoctor.queries.clusters import slurm_nodes
 from gpudoctor.targets import cards_of, gpus_of, in_container
 from gpudoctor.tasks import Manual, Tasks, as_root, cmd, query
 from gpudoctor.tasks.placeholders import NODE
 
 _PROOF = query("scontrol", "show", "node")
-_VENDORS = ("nvidia", "amd", "intel")
+# Whose GPUs AutoDetect finds; gres.conf is often one for all nodes, of which some have a CPU's own graphics alone.
+_VENDORS = {"nvml": "nvidia", "nvidia": "nvidia", "rsmi": "amd"}
 
 
 def _count(facts: Facts) -> int:
-    listed = max(len(gpus_of(facts, vendor)) for vendor in _VENDORS)
-    return listed or max(len(cards_of(facts, vendor)) for vendor in _VENDORS)
+    """How many GPUs of the vendor that gres.conf means are here."""
+    node = present(facts.cluster.slurm_node)
+    vendor = _VENDORS.get(known_or(node.autodetect, None) or "nvidia")
+    return len(gpus_of(facts, vendor) or cards_of(facts, vendor)) if vendor else 0
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -65,7 +68,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Slurm is not told of this node's GPUs",
+    title="This node's GPUs are not in Slurm's configuration",
     severity=Severity.WARNING,
     cause="Slurm offers the GPUs that a node's Gres in slurm.conf names (a dynamic node's: slurmd's --conf), of the "
     "types in GresTypes. gres.conf and AutoDetect only say which devices these are: what they find beyond that is "

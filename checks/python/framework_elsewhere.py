@@ -61,7 +61,7 @@ def _is_of_pip(on: OnPython, other: Elsewhere) -> bool:
 
 
 def _is_split(on: OnPython, other: Elsewhere) -> bool:
-    """Whether `python` is the examined one and `pip` of that other, so that whoever types both gets no framework."""
+    """Whether `python` is the examined one and `pip` of that other, so that a user who types both gets no framework."""
     return _is_of_pip(on, other) and on.python.first_on_path is True
 
 

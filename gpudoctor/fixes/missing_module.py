@@ -63,7 +63,7 @@ def _part_of_python(on: OnPython, one: PackageImport, module: str) -> Fix:
     number = ".".join(map(str, numbers(text_of(on.python.version))[:3]))
     message = (
         f"This Python was built without {module}: install {name or f'{debian} (Fedora: {fedora})'}, build Python again "
-        "(pyenv compiles each release on this machine), and make the environment anew. Or make it with a Python of the "
+        "(pyenv compiles each release on this machine), and make the environment again, or with a Python of the "
         "distribution, of conda or of uv, which have the module."
     )
     pyenv = "/.pyenv/" in known_or(on.python.real, on.python.path)

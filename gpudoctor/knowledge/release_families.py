@@ -141,7 +141,7 @@ class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     python: str = ""
 
 
-class Ended(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EndedPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package without newer releases, and the distribution that brings its modules with what they need today."""
 
     package: str
@@ -164,7 +164,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     undeclared: tuple[Undeclared, ...]
     newer_driver: tuple[NewerDriver, ...]
     removed: tuple[Removed, ...]
-    ended: tuple[Ended, ...]
+    ended: tuple[EndedPackage, ...]
     added: dict[str, dict[str, str]]
     device_wheels: DeviceWheels
 
@@ -175,7 +175,7 @@ def release_families() -> ReleaseFamilies:
     return load("release_families", ReleaseFamilies)
 
 
-def ended(package: str, number: str) -> Ended | None:
+def ended(package: str, number: str) -> EndedPackage | None:
     """Return the row of a package whose newest release this is; None: it may have a newer one."""
     rows = (row for row in release_families().ended if row.package == package)
     return next((row for row in rows if version(number) >= version(row.last)), None)

@@ -61,8 +61,11 @@ NO_TYPES = [
         (of(nvidia_host(2), dynamic=True), without("slurmd's --conf")),
         (of(amd_host(), autodetect="rsmi"), without(count=1)),
         (of(nvidia_host(2), gres_types=False), NO_TYPES),
-        # One gres.conf for all nodes of the cluster.
+        # One gres.conf for all nodes of the cluster: this one has other GPUs than it means, or none.
         (of(plain_host()), PASS),
+        (of(amd_host(), autodetect="nvml"), PASS),
+        (of(nvidia_host(2), autodetect="rsmi"), PASS),
+        (of(amd_host(), autodetect=None, lists_gpus=True), PASS),
     ],
 )
 def test_what_slurm_gives(facts: Facts, verdict: object) -> None:

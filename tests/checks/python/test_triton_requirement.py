@@ -1,4 +1,4 @@
-"""What pip check says about Triton is told of by exactly one check."""
+"""What pip check says about Triton is reported by exactly one check."""
 
 import pytest
 
