@@ -16,6 +16,7 @@ from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, e
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
+from gpudoctor.symptoms.mismatch import mismatch, named
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 
@@ -27,6 +28,7 @@ EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 _SHOWN = {"module-rejected", "lockdown-refused"}
 ENGINE = "This message is written on the host, where containers are started: run `gpudoctor explain` there to check it."
+_ABOUT_GPU = "a GPU-related exception"
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
 _OWN = pattern(
@@ -163,7 +165,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
     quiet = {id_ for row, _ in log.harmless.values() for id_ in row.explains}
-    read = {hit.symptom.id: extracted(hit.symptom.tells, _read(hit, log), facts) for hit in log.hits.values()}
+    read = {hit.symptom.id: _told(hit, log, facts) for hit in log.hits.values()}
     meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not read[hit.symptom.id].harmless]
     ids = {hit.symptom.id for hit in meant}
     follow = {id_ for hit in meant for id_ in hit.symptom.explains}
@@ -181,8 +183,16 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     for number, one in enumerate(_raised(log)):
         own = areas_of(one.packages)
         findings = explaining(GPU_CHECKS if one.gpu else (), own, found)
-        cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, NOTHING, findings))
+        said = mismatch(one.text, one.frames, facts)
+        cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, said, findings))
     return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
+    """What a message's words tell; where its row is about two packages, its traceback tells which."""
+    said = extracted(hit.symptom.tells, _read(hit, log), facts)
+    pair = any("OTHER" in line for fix in hit.symptom.fixes for line in fix.commands if isinstance(line, str))
+    return mismatch(hit.text, hit.frames, facts) if pair and said is NOTHING else said
 
 
 def _read(hit: Hit, log: Log) -> list[str]:
@@ -241,18 +251,19 @@ def _role(case: _Case, root: _Case) -> str:
 def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> SymptomEntry:
     if case.raised is not None:
         own = not case.raised.gpu and not case.findings and _OWN.match(case.raised.text) is not None
+        told = case.reported if not case.findings else NOTHING
         return SymptomEntry(
             id="",
             role=role,
             program=case.raised.program,
             message=case.raised.text,
-            meaning="a GPU-related exception" if case.findings else OWN_WORDS if own else UNKNOWN_WORDS,
+            meaning=told.meaning or (_ABOUT_GPU if case.findings else OWN_WORDS if own else UNKNOWN_WORDS),
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
-            nearest=() if case.findings or own else nearest(case.raised.text),
-            fixes=(_DEBUG,) if own else (),
-            unexplained=not case.findings,
+            nearest=() if case.findings or own or told.meaning else nearest(case.raised.text),
+            fixes=fix_entries(told.fixes, facts) or ((_DEBUG,) if own else ()),
+            unexplained=not (case.findings or told.decided),
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
@@ -308,7 +319,8 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     """What helps here: what the finding that explains it does, else what the message's words tell, then its row."""
     if case.findings and case.findings[0].fixes:
         return ()
-    return fitting(row, facts, fix_entries(case.reported.fixes, facts), case.reported.decided)
+    steps = fitting(row, facts, fix_entries(case.reported.fixes, facts), case.reported.decided)
+    return tuple(named(one, case.hit.text, case.hit.frames) for one in steps) if case.hit else steps
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

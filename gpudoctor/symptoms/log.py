@@ -18,6 +18,7 @@ class Hit(msgspec.Struct, kw_only=True):
         times: how often it stands there.
         rank: which rank of several said it first; None: the line does not tell.
         packages: whose files the traceback before it went through.
+        frames: the same, the innermost first; "" stands for the program's own files.
     """
 
     symptom: Symptom
@@ -28,13 +29,14 @@ class Hit(msgspec.Struct, kw_only=True):
     times: int = 1
     rank: int | None = None
     packages: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
 
 
 class Raised(msgspec.Struct, frozen=True, kw_only=True):
     """An error that no row knows: an exception, a fatal line, or an error line of a GPU driver in a kernel log.
 
     Attributes:
-        line, text, rank, packages: as of a Hit.
+        line, text, rank, packages, frames: as of a Hit.
         program: whose words it is.
         gpu: its words, or the assertion that raised it, have to do with GPUs.
         chained: it was raised while another one was handled, or because of it.
@@ -44,6 +46,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     rank: int | None = None
     packages: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
     program: str = "Python"
     gpu: bool = False
     chained: bool = False

@@ -31,6 +31,9 @@ _DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
+_FRAME = pattern(r"\bFile \"([^\"]+)\", line \d")
+# Python's own modules, through which an error only passes.
+_STANDARD = pattern(r"^<frozen |[/\\](?:lib/python3[^/]*|Lib)[/\\]")
 _EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
 _GPU = pattern(r"gpu|cuda|cudnn|rocm|\bhip\b|nccl|nvidia|xla_bridge|accelerator", re.I)
 # An error without a traceback before it: people paste the last line. Programs go on after such lines, too, so one
@@ -64,6 +67,7 @@ class Scanner:
         self._before = b"", "", False  # the line before: its shape, its text, and whether it meant something
         self._open: list[Hit] = []  # that still want the lines after them
         self._packages: deque[str] = deque(maxlen=6)
+        self._frames: deque[str] = deque(maxlen=20)  # the same for all files; "" for the program's own
         self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._loose: Raised | None = None  # the last error that no traceback belongs to
@@ -173,17 +177,24 @@ class Scanner:
         if begin >= 0:
             self._inside = "" if "─" in text[:begin] else text[:begin]
             self._packages.clear()
+            self._frames.clear()
             self._frame.clear()
             return "inside"
         if self._inside is None:
+            if not self._bare:
+                self._frames.clear()
             return ""
         if self._inside and not text.startswith(self._inside):  # "worker died: Traceback": only what stands before both
             self._inside = shared(self._inside, text).rstrip(_LETTERS)
         rest = text[len(self._inside) :]
         if not rest or rest[:1] in " \t│╰╭|+":
             self._frame.append(clear[:LONGEST])
-            if (found := _FILE.search(clear)) is not None:
+            found = _FILE.search(clear)
+            if found is not None:
                 self._packages.append(found[1])
+            file = _FRAME.search(clear)
+            if file is not None and (found is not None or _STANDARD.search(file[1]) is None):
+                self._frames.append(found[1] if found is not None else "")
             return "inside"
         self._inside = None
         return "end" if _EXCEPTION.match(rest[:SHOWN]) is not None else ""
@@ -208,6 +219,7 @@ class Scanner:
             lines=[clear[:LONGEST]],
             rank=_rank(self._prefix + clear),
             packages=tuple(dict.fromkeys(self._packages)),
+            frames=self._inner(),
         )
         self.log.hits[row.id] = hit
         self._open.append(hit)
@@ -222,11 +234,15 @@ class Scanner:
                 text=text,
                 rank=_rank(self._prefix + clear),
                 packages=packages,
+                frames=self._inner(),
                 gpu=gpu,
                 chained=self._chained,
             )
         )
         self._chained = False
+
+    def _inner(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(reversed(self._frames)))
 
     def _keep(self, found: Raised) -> None:
         if len(self.log.raised) > KEPT:

@@ -1,0 +1,121 @@
+"""Which two packages a traceback shows not to fit: the one whose code raised the error, and the one it is about."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts, Package, PackageImport
+from gpudoctor.fixes.by_message import pip
+from gpudoctor.knowledge.import_errors import distribution_of
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.packages import release
+from gpudoctor.registry import BY_MODULE
+from gpudoctor.report.model import FixEntry
+from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.targets import OnPython
+
+# CPython's words where a module lacks a name (Objects/moduleobject.c, Python/ceval.c, Lib/importlib/_bootstrap.py), or
+# a function a parameter (Python/ceval.c). That an object lacks a method is mostly the program's own mistake.
+_OF_MODULE = pattern(
+    r"(?:AttributeError: module '([\w.]+)' has no attribute '(\w+)'"
+    r"|ImportError: cannot import name '(\w+)' from '([\w.]+)'|ModuleNotFoundError: No module named '(\w+\.[\w.]+)')"
+)
+_OF_CALL = pattern(r"TypeError: .*(?:unexpected keyword argument|required (?:positional|keyword-only) argument)")
+_FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
+# Directories that several distributions share: their name is none's.
+_SPACES = ("google", "nvidia")
+_GPU = "the GPU is not involved"
+
+
+def callers(text: str, frames: Sequence[str]) -> tuple[str, str]:
+    """The package whose code raised an exception, and the one that it is about; "" where it is none, or not known.
+
+    Args:
+        text: the exception's line.
+        frames: the top packages of the traceback's files, the innermost first; "" is a file of the program's own.
+    """
+    found = _OF_MODULE.search(text)
+    other = (found[1] or found[4] or found[5]).partition(".")[0] if found else ""
+    if "escriptors cannot" in text:  # protobuf's own words, google/protobuf/descriptor.py
+        other = "google"
+    # A package may itself say that it lacks a name: by the __getattr__ of its module.
+    return next((one for one in frames if one != other), ""), other
+
+
+def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted:
+    """What an exception tells of two packages that were not written for each other.
+
+    Args:
+        text: the exception's line.
+        frames: the top packages of the traceback's files, as of `callers`.
+        facts: of the machine on which it was raised; None: nothing is known of it.
+    """
+    found = _OF_MODULE.search(text)
+    caller, other = callers(text, frames)
+    if not frames or not (found or (caller and caller not in BY_MODULE and _OF_CALL.search(text))):
+        return NOTHING
+    file = _FILE.search(text)
+    if (file and "-packages/" not in file[1]) or (found and not other) or {caller, other} & {*_SPACES}:
+        return NOTHING  # a file of the program's own hides the package, which a check names
+    lacked = (found[2] or found[3] or "") if found else ""
+    on = _environment(facts, other or caller)
+    if on is None:
+        return _by_names(caller, other, lacked) if other and caller else NOTHING
+    packages = {one.name: one for one in known_or(on.python.packages, ())}
+    own, theirs = packages.get(distribution_of(caller)), packages.get(distribution_of(other))
+    if not caller and theirs:
+        return _of_program(theirs, lacked)
+    return _of_packages(on, own, caller, theirs, text, lacked) if own and bool(theirs) == bool(other) else NOTHING
+
+
+def _environment(facts: Facts | None, module: str) -> OnPython | None:
+    """The checked environment that has a package, by the name that is imported; None: there is none."""
+    for python in facts.pythons if facts else ():
+        if any(one.name == distribution_of(module) for one in known_or(python.packages, ())):
+            return OnPython(facts or Facts(), python)
+    return None
+
+
+def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None, text: str, lacked: str) -> Extracted:
+    from gpudoctor.fixes.other_release import any_release, other_release  # only for such an error
+
+    one = PackageImport(package=own.name, version=own.version, module=module, error=text)
+    name = f"{own.name} {release(own.version)}"
+    if theirs is None:
+        meaning = f"the package {name} passes arguments that a function does not take: one of another release"
+        return Extracted(meaning=f"{meaning}; {_GPU}", fixes=any_release(on, one))
+    pair = f"the packages {name} and {theirs.name} {release(theirs.version)} do not fit"
+    meaning = f"{pair}: {theirs.name} lacks {lacked or 'a module'}, which {own.name} uses; {_GPU}"
+    return Extracted(meaning=meaning, fixes=other_release(on, one, theirs), decided=True)
+
+
+def _of_program(theirs: Package, lacked: str) -> Extracted:
+    what = f"the name {lacked}" if lacked else "a module"
+    meaning = f"the program uses {what}, which {theirs.name} {release(theirs.version)} does not have; {_GPU}"
+    newer = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
+    older = f"If it is older: install the {theirs.name} for which it was written, which its requirements name."
+    fixes = (Fix(older),) if theirs.name in BY_MODULE else (newer, Fix(older))
+    return Extracted(meaning=meaning, fixes=fixes, decided=True)
+
+
+def _by_names(caller: str, other: str, lacked: str) -> Extracted:
+    """The same, where of the machine nothing is known: by the names in the traceback."""
+    own, theirs = distribution_of(caller), distribution_of(other)
+    lack = f"{theirs} lacks {lacked or 'a module'}, which {own} uses"
+    meaning = f"the packages {own} and {theirs} do not fit: {lack}; {_GPU}"
+    upgraded = Fix(f"Upgrade {own} to a release that works with the installed {theirs}.", (pip("--upgrade", own),))
+    older = Fix(f"Install the {theirs} for which {own} was written: `pip show` and its requirements name it.")
+    return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
+
+
+def named(step: FixEntry, text: str, frames: Sequence[str]) -> FixEntry:
+    """A step of a message's row with the packages that the traceback names, in place of PACKAGE and OTHER."""
+    words = dict(zip(("PACKAGE", "OTHER"), callers(text, frames), strict=True))
+    lines = step.commands
+    for word, module in words.items():
+        if module and module not in _SPACES:
+            lines = tuple(re.sub(rf"\b{word}\b", distribution_of(module), line) for line in lines)
+    return replace(step, commands=lines)

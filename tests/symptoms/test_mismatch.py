@@ -1,0 +1,141 @@
+"""A traceback through the files of two packages that do not fit names both, and the upgrade that helps."""
+
+import msgspec
+import pytest
+
+from gpudoctor.facts import Facts, Package
+from gpudoctor.report.model import Report, SymptomEntry
+from gpudoctor.symptoms import explained, scan
+from gpudoctor.symptoms.mismatch import callers
+from tests.builders import framework, with_framework
+
+LACKS = "AttributeError: module 'ml_dtypes' has no attribute 'float4_e2m1fn'. Did you mean: 'float8_e4m3fn'?"
+CALL = "TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'"
+PARTS = "TypeError: Descriptors cannot be created directly."
+
+
+def traced(text: str, *files: str) -> str:
+    """A traceback through files: of the program, or of packages by what follows site-packages."""
+    places = [one if one.startswith("/") or "<" in one else f"/env/lib/python3.11/site-packages/{one}" for one in files]
+    frames = "".join(f'  File "{one}", line 7, in work\n    work()\n' for one in places)
+    return f"Traceback (most recent call last):\n{frames}{text}\n"
+
+
+def here(*packages: tuple[str, str, tuple[str, ...]]) -> Facts:
+    """A machine whose environment has packages: name, version, requirements."""
+    facts = with_framework(framework())
+    python = msgspec.structs.replace(
+        facts.pythons[0],
+        packages=tuple(
+            Package(name=name, version=version, directory="/env/lib/python3.11/site-packages", requires=requires)
+            for name, version, requires in packages
+        ),
+    )
+    return msgspec.structs.replace(facts, pythons=(python,))
+
+
+def first(text: str, facts: Facts | None = None) -> SymptomEntry:
+    """What a log's root message means on a machine; None: on an unknown one."""
+    where = "here" if facts else "elsewhere"
+    return explained(Report(), scan([text.encode()]), facts, where=where).symptoms[0]
+
+
+ONNX = ("onnx", "1.19.0", ("ml-dtypes",))
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "expected"),
+    [
+        (LACKS, ("onnx", ""), ("onnx", "ml_dtypes")),
+        ("AttributeError: module 'torch' has no attribute 'xpu'", ("torch", "diffusers", ""), ("diffusers", "torch")),
+        (PARTS, ("google", "tensorboard", ""), ("tensorboard", "google")),
+        (CALL, ("transformers", ""), ("transformers", "")),
+        (LACKS, ("", "onnx"), ("", "ml_dtypes")),
+        (LACKS, (), ("", "ml_dtypes")),
+    ],
+)
+def test_who_calls_and_what_it_is_about(text: str, frames: tuple[str, ...], expected: tuple[str, str]) -> None:
+    assert callers(text, frames) == expected
+
+
+def test_both_packages_are_named_with_their_releases_and_one_is_upgraded() -> None:
+    entry = first(traced(LACKS, "/home/me/x.py", "onnx/_mapping.py"), here(ONNX, ("ml-dtypes", "0.4.1", ())))
+    assert entry.meaning == (
+        "the packages onnx 1.19.0 and ml-dtypes 0.4.1 do not fit: ml-dtypes lacks float4_e2m1fn, which onnx uses; the "
+        "GPU is not involved"
+    )
+    assert "install --upgrade onnx" in entry.fixes[0].commands[0]
+
+
+def test_where_the_machine_is_not_known_the_traceback_names_them() -> None:
+    entry = first(traced(LACKS, "/home/me/x.py", "onnx/_mapping.py"))
+    assert entry.meaning.startswith("the packages onnx and ml-dtypes do not fit")
+    assert entry.fixes[0].commands == ("python -m pip install --upgrade onnx",)
+
+
+def test_the_standard_library_is_passed_over() -> None:
+    files = ("/home/me/x.py", "onnx/_mapping.py", "/usr/lib/python3.11/importlib/__init__.py", "<frozen importlib>")
+    assert "the packages onnx" in first(traced(LACKS, *files)).meaning
+
+
+def test_what_requires_an_older_one_gets_it() -> None:
+    facts = here(("flax", "0.7.2", ("jax>=0.4.2",)), ("jax", "0.6.2", ()))
+    entry = first(traced("AttributeError: module 'jax.core' has no attribute 'Atom'", "flax/core/x.py"), facts)
+    assert "flax 0.7.2 and jax 0.6.2" in entry.meaning
+    assert "--upgrade flax" in entry.fixes[0].commands[0]
+
+
+def test_a_program_of_another_release_is_told_so() -> None:
+    text = "AttributeError: module 'peft' has no attribute 'prepare_for_training'"
+    entry = first(traced(text, "/home/me/x.py"), here(("peft", "0.17.0", ())))
+    assert entry.meaning.startswith("the program uses the name prepare_for_training, which peft 0.17.0 does not have")
+    assert [one.commands for one in entry.fixes] == [("python -m pip install --upgrade peft",), ()]
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("AttributeError: 'NoneType' object has no attribute 'shape'", ("onnx/helper.py",)),
+        ("TypeError: forward() got an unexpected keyword argument 'mask'", ("torch/nn/modules/module.py",)),
+        ("TypeError: forward() got an unexpected keyword argument 'mask'", ("/home/me/model.py",)),
+        ("AttributeError: module 'mine' has no attribute 'x'", ("/home/me/model.py",)),
+        ("KeyError: 'labels'", ("onnx/helper.py",)),
+    ],
+)
+def test_an_error_of_the_program_is_none_of_packages(text: str, files: tuple[str, ...]) -> None:
+    entry = first(traced(text, *files), here(ONNX, ("torch", "2.9.0", ())))
+    assert "not fit" not in entry.meaning
+    assert "package" not in entry.meaning
+
+
+def test_a_call_with_other_arguments_upgrades_who_calls() -> None:
+    facts = here(("transformers", "4.40.0", ("accelerate>=0.21",)), ("accelerate", "1.12.0", ()))
+    entry = first(traced(CALL, "/home/me/x.py", "transformers/trainer.py"), facts)
+    assert entry.meaning.startswith("the package transformers 4.40.0 passes arguments that a function does not take")
+    assert any("--upgrade transformers" in line for one in entry.fixes for line in one.commands)
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "command"),
+    [
+        (PARTS, ("tensorboard/x.py", "google/protobuf/descriptor.py"), "pip install -U protobuf tensorboard"),
+        ("AttributeError: module 'numpy' has no attribute 'float'", ("skimage/x.py",), "pip install -U scikit-image"),
+        (PARTS, (), "pip install -U protobuf PACKAGE"),
+    ],
+)
+def test_a_row_that_leaves_a_package_open_gets_its_name(text: str, files: tuple[str, ...], command: str) -> None:
+    entry = first(traced(text, *files) if files else text)
+    assert any(command in line for one in entry.fixes for line in one.commands), entry.fixes
+
+
+def test_a_later_message_is_not_of_that_traceback() -> None:
+    log = traced("KeyError: 'labels'", "tensorboard/x.py") + "starting again\n" + PARTS
+    entries = explained(Report(), scan([log.encode()]), None, where="elsewhere").symptoms
+    row = next(one for one in entries if one.id == "protobuf")
+    assert any("PACKAGE" in line for one in row.fixes for line in one.commands)
+
+
+def test_a_file_that_hides_a_package_is_left_to_its_check() -> None:
+    text = "ImportError: cannot import name 'load_dataset' from 'datasets' (/home/me/datasets/__init__.py)"
+    facts = here(("datasets", "4.4.0", ()), ("trl", "0.25.0", ()))
+    assert "not fit: one imports" in first(traced(text, "trl/x.py"), facts).meaning
