@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Facts, Gpu, Package
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.variables import places, unset
 from gpudoctor.knowledge.variables import Refused, variables
 from gpudoctor.maybe import known, present
@@ -36,6 +37,8 @@ def _found(on: OnPython) -> Iterator[_Refusal]:
         owner = package(on.python, row.package)
         if owner is None or not numbers(row.since) <= numbers(owner.version) < numbers(row.before):
             continue
+        if row.without and package(on.python, row.without):
+            continue
         gpus = _GPUS[row.vendor](on.facts) if row.vendor else ()
         if row.capabilities:  # the values of different GPUs: one that has the feature may be the one that is used
             gpus = gpus if all(known(gpu.capability) in row.capabilities for gpu in gpus) else ()
@@ -56,6 +59,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     rows = {found.row.name: found.row for found in reversed(tuple(_found(on)))}
     why = " ".join(dict.fromkeys(row.instead for row in rows.values() if row.instead))
     fix, values = unset(on.facts, *rows, why=why), on.facts.host.environment
+    if lacking := [row.without for row in rows.values() if row.without]:
+        other = f"Install {' and '.join(lacking)}, which the variable asks for.{lasting(on.facts)}"
+        return fix, Fix(other, (install(on.python, *lacking),), "reinstall-package")
     moved = {row.other: values[name] for name, row in rows.items() if row.other and not values.get(row.other)}
     if not moved:
         return (*_by_index(on, rows), fix)
@@ -82,6 +88,7 @@ def _by_index(on: OnPython, rows: Iterable[str]) -> tuple[Fix, ...]:
     "for other releases or other GPUs.",
     fixes=_fixes,
     references=(
+        "https://huggingface.co/docs/huggingface_hub/concepts/migration",
         "https://github.com/ray-project/ray/issues/53737",
         "https://github.com/ray-project/ray/issues/52701",
         "https://github.com/vllm-project/vllm/issues/12429",
@@ -110,4 +117,5 @@ def variable_refused(on: OnPython) -> Problem | None:
     others = sorted({one.row.name for one in found} - {row.name})
     more = f" The same applies to {', '.join(others)}." if others else ""
     message = f"{owner.name} {owner.version} refuses {row.name}={values[row.name]}{beside}{where}: {row.effect}.{more}"
-    return Problem(message, tuple(f"{one.row.name}={values[one.row.name]}" for one in found))
+    severity = Severity.WARNING if row.without else None  # programs that do not use it go on
+    return Problem(message, tuple(f"{one.row.name}={values[one.row.name]}" for one in found), severity=severity)

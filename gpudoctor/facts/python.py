@@ -65,6 +65,15 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
     needed_by: tuple[str, ...] = ()  # of a module that distributions share: packages for GPUs that require one of them
 
 
+class LostCheckout(msgspec.Struct, frozen=True, kw_only=True):
+    """An editable installation whose directory does not exist."""
+
+    package: str
+    version: str
+    folder: str  # the directory, as its direct_url.json names it
+    needed_by: tuple[str, ...] = ()  # packages for GPUs that require it
+
+
 class UnmetRequirement(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement of an installed package that does not hold."""
 
@@ -235,6 +244,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     unlinked_libstdcxx: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     remnants: tuple[Remnant, ...] = ()
+    lost_checkouts: tuple[LostCheckout, ...] = ()
     overlaps: tuple[FileOverlap, ...] = ()
     mixed: tuple[FileMix, ...] = ()
     unmet: tuple[UnmetRequirement, ...] = ()

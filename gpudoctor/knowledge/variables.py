@@ -95,7 +95,7 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     values: those that are refused, as a regular expression. when: "unset", only while `other` is not set; "differs",
     only while `other` has another value. vendor: only with GPUs of this one. capabilities: only where all of them have
-    one of these compute capabilities.
+    one of these compute capabilities. without: only where this package is not installed; it fails when it is used.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other: str = ""
     vendor: Literal["", "nvidia", "amd"] = ""
     capabilities: tuple[str, ...] = ()
+    without: str = ""
 
 
 class Expandable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

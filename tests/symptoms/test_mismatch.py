@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts, Package
 from gpudoctor.report.model import Report, SymptomEntry
 from gpudoctor.symptoms import explained, scan
 from gpudoctor.symptoms.mismatch import callers
+from gpudoctor.symptoms.origin import Where
 from tests.builders import framework, with_framework
 
 LACKS = "AttributeError: module 'ml_dtypes' has no attribute 'float4_e2m1fn'. Did you mean: 'float8_e4m3fn'?"
@@ -36,7 +37,7 @@ def here(*packages: tuple[str, str, tuple[str, ...]]) -> Facts:
 
 def first(text: str, facts: Facts | None = None) -> SymptomEntry:
     """What a log's root message means on a machine; None: on an unknown one."""
-    where = "here" if facts else "elsewhere"
+    where: Where = "here" if facts else "elsewhere"
     return explained(Report(), scan([text.encode()]), facts, where=where).symptoms[0]
 
 

@@ -4,7 +4,17 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import fields, replace
 
-from gpudoctor.facts.python import Extension, JitKernel, NotRun, Package, PackageCode, PackageImport, Python, Shadow
+from gpudoctor.facts.python import (
+    Extension,
+    JitKernel,
+    LostCheckout,
+    NotRun,
+    Package,
+    PackageCode,
+    PackageImport,
+    Python,
+    Shadow,
+)
 from gpudoctor.knowledge.wanted import computes, hideable, matters
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -31,6 +41,8 @@ __all__ = ["InterpreterError", "ask_early", "choose", "probe"]
 
 # A package's folder, a script, bytecode, and an extension module that was built in place.
 _SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")
+# The .pth files of environments without editable installations: of virtualenv, setuptools and pywin32.
+_NO_LINKS = ("distutils-precedence.pth", "_virtualenv.pth", "pywin32.pth")
 _SMALL = 1 << 14  # bytes of a directory: some hundred names
 
 
@@ -65,6 +77,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
             *_hidden_standard(machine, said, folders, names),
         ),
         remnants=(*leftovers.remnants(machine, folders, found, names), *stale),
+        lost_checkouts=_lost_checkouts(machine, folders, found, names),
         overlaps=conflicts.overlaps(found),
         mixed=tuple(conflicts.mixed(machine, found)),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
@@ -76,6 +89,19 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         keras_backend_by=backend_by,
         not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
     )
+
+
+def _lost_checkouts(
+    machine: Machine, folders: Sequence[PathEntry], found: Sequence[FoundDistribution], names: DirectoryNames
+) -> tuple[LostCheckout, ...]:
+    """Editable installations whose directory is gone; each of them has a .pth file in site-packages (PEP 660)."""
+    sites = (entry for entry in folders if entry.is_site)
+    linked = [entry.path for entry in sites if any(n.endswith(".pth") and n not in _NO_LINKS for n in entry.names)]
+    if not linked:
+        return ()
+    from gpudoctor.probes.python import checkouts  # few environments have such installations
+
+    return tuple(checkouts.lost(machine, linked, found, names))
 
 
 def _not_run(machine: Machine) -> NotRun | None:

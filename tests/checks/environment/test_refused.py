@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.environment.variable_refused import variable_refused
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Package
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import check
 from tests.builders import change
@@ -22,6 +22,12 @@ def radeon(ray: str, **variables: str) -> Facts:
 def on(name: str, version: str, card: dict[str, Any] | None = None, **variables: str) -> Facts:
     facts = environment(torch("2.7.0"), packages=(package(name, version),), facts=machine(card=card))
     return change(facts, *_set(variables))
+
+
+def hub(version: str, value: str = "1", *more: Package) -> Facts:
+    """An environment with huggingface-hub, where its faster downloads are asked for."""
+    facts = environment(torch("2.7.0"), packages=(package("huggingface-hub", version), *more), facts=machine())
+    return change(facts, *_set({"HF_HUB_ENABLE_HF_TRANSFER": value}))
 
 
 def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
@@ -49,6 +55,7 @@ def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
         (on("vllm", "0.20.1", CUDA_VISIBLE_DEVICES="MIG-377e0049-554c"), "invalid literal for int()"),
         (on("deepspeed", "0.16.0", DS_ACCELERATOR="rocm"), "deepspeed 0.16.0 refuses DS_ACCELERATOR=rocm"),
         (on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="async"), "must be default, platform"),
+        (hub("0.36.2", "True"), "huggingface-hub 0.36.2 refuses HF_HUB_ENABLE_HF_TRANSFER=True"),
     ],
 )
 def test_what_a_release_refuses(facts: Facts, words: str) -> None:
@@ -73,6 +80,9 @@ def test_what_a_release_refuses(facts: Facts, words: str) -> None:
         on("vllm", "0.24.0", CUDA_VISIBLE_DEVICES="GPU-441f29f8"),
         on("deepspeed", "0.16.0", DS_ACCELERATOR="cuda"),
         on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="Platform"),
+        hub("0.36.2", "0"),
+        hub("0.36.2", "1", package("hf-transfer", "0.1.9")),
+        hub("1.2.0"),  # it reads the variable no more
     ],
 )
 def test_what_is_accepted(facts: Facts) -> None:
