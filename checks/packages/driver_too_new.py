@@ -7,6 +7,7 @@ from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.knowledge.release_families import NewerDriver, release_families
 from gpudoctor.maybe import known, phrase
 from gpudoctor.parsers.metadata import is_optional
+from gpudoctor.queries.build_toolkit import has_nvvm
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import uses_gpu
@@ -50,7 +51,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = [newer]
     if owner.name == "numba":
         message = f"Install numba-cuda, NVIDIA's continuation of its CUDA target, with its compiler.{lasting(on.facts)}"
-        fixes.append(Fix(message, (install(on.python, "numba-cuda[cu12]"),), "reinstall-package", verify=proof))
+        task = install(on.python, "numba-cuda[cu12]")  # what it compiles runs on each driver as new as this row's
+        # Without the compiler an upgraded numba cannot compile for the GPU either.
+        place = len(fixes) if by_conda or has_nvvm(on.facts, on.python) else 0
+        fixes.insert(place, Fix(message, (task,), "reinstall-package", verify=proof))
     if row.off and (package(on.python, "cuda-bindings") or package(on.python, "cuda-python")):
         tasks = tuple(export(name, value) for name, value in row.off.items())
         message = "Without an upgrade: let it use NVIDIA's bindings, which are installed, before Python starts."
