@@ -8,7 +8,8 @@ from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
 from gpudoctor.parsers.metadata import is_optional
-from gpudoctor.queries.packages import LOCAL_TORCH, major, numbers, packages_of
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.packages import LOCAL_TORCH, major, numbers, packages_of, release
 
 # PyTorch's own companions, each release of which belongs to one release of PyTorch.
 COMPANIONS = ("torchvision", "torchaudio")
@@ -135,6 +136,12 @@ def library_releases(package: Package) -> tuple[str, ...]:
     """
     found = {match[1] for name in package.libraries if "torch" in name and (match := _OF_RELEASE.search(name))}
     return tuple(sorted(found, key=numbers))
+
+
+def is_for_another(extension: Extension, python: Python) -> bool:
+    """Whether a library is the one for another PyTorch, by its name, of a package that has one for each release."""
+    named, torch = _OF_RELEASE.search(extension.path.rpartition("/")[2]), one_of(python, "torch")
+    return bool(named and torch and isinstance(torch.version, str) and named[1] != release(torch.version))
 
 
 def loads(python: Python, name: str) -> bool:
