@@ -74,6 +74,17 @@ class LostCheckout(msgspec.Struct, frozen=True, kw_only=True):
     needed_by: tuple[str, ...] = ()  # packages for GPUs that require it
 
 
+class NotebookKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel of Jupyter that starts another Python."""
+
+    name: str  # "pytorch": that of its directory
+    title: str  # "PyTorch (GPU)": as notebooks show it
+    path: str  # the directory of its kernel.json
+    python: str = ""  # the interpreter that it starts
+    exists: bool = False
+    frameworks: tuple[str, ...] = ()  # that this interpreter has, by its folders: torch, tensorflow, cupy, jax ...
+
+
 class UnmetRequirement(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement of an installed package that does not hold."""
 
@@ -245,6 +256,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     shadows: tuple[Shadow, ...] = ()
     remnants: tuple[Remnant, ...] = ()
     lost_checkouts: tuple[LostCheckout, ...] = ()
+    notebook_kernels: tuple[NotebookKernel, ...] = ()
     overlaps: tuple[FileOverlap, ...] = ()
     mixed: tuple[FileMix, ...] = ()
     unmet: tuple[UnmetRequirement, ...] = ()

@@ -8,6 +8,7 @@ from gpudoctor.facts.python import (
     Extension,
     JitKernel,
     LostCheckout,
+    NotebookKernel,
     NotRun,
     Package,
     PackageCode,
@@ -78,6 +79,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         ),
         remnants=(*leftovers.remnants(machine, folders, found, names), *stale),
         lost_checkouts=_lost_checkouts(machine, folders, found, names),
+        notebook_kernels=_notebook_kernels(machine, said.prefix, packages),
         overlaps=conflicts.overlaps(found),
         mixed=tuple(conflicts.mixed(machine, found)),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
@@ -102,6 +104,14 @@ def _lost_checkouts(
     from gpudoctor.probes.python import checkouts  # few environments have such installations
 
     return tuple(checkouts.lost(machine, linked, found, names))
+
+
+def _notebook_kernels(machine: Machine, prefix: str, packages: Sequence[Package]) -> tuple[NotebookKernel, ...]:
+    if not any(one.name.startswith(("ipykernel", "jupyter", "notebook")) for one in packages):
+        return ()
+    from gpudoctor.probes.python import notebook_kernels  # for environments with Jupyter
+
+    return notebook_kernels.probe(machine, prefix)
 
 
 def _not_run(machine: Machine) -> NotRun | None:
