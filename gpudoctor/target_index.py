@@ -30,7 +30,7 @@ TARGETS = {
     "queries.clouds:virtual_gpus": "cloud.grid-driver-needed",
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": (
-        "cluster.envvar-refused cluster.runtime-not-configured cluster.runtime-override"
+        "cluster.envvar-refused cluster.plugin-without-runtime cluster.runtime-not-configured cluster.runtime-override"
     ),
     "queries.clusters:members": "cluster.node-without-gpu",
     "queries.clusters:nodes_to_be": "cluster.cri-disabled",
@@ -225,7 +225,7 @@ ONLY_WITH = {
     "cuda.nvcc-mismatch": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "cuda.nvcc-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices"),
     "cuda.nvcc-too-old": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=deep-gemm,flashinfer-python,sgl-kernel,sglang-kernel"),
-    "cuda.nvvm-missing": ("targets:pythons", "pythons.packages.name=numba-cuda"),
+    "cuda.nvvm-missing": ("targets:pythons", "pythons.packages.name=numba-cuda,numba"),
     "cuda.nvvm-newer-than-linker": ("targets:pythons", "pythons.packages.name=numba-cuda"),
     "cuda.ptx-too-new": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=numba,numba-cuda,openmm,openmm-cuda-*"),
     "cuda.python-headers-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly"),
@@ -264,7 +264,7 @@ ONLY_WITH = {
     "environment.ninja-not-on-path": ("targets:pythons", "pythons.own_ninja gpus pythons.packages?"),
     "environment.path-missing": ("targets:machine", "gpus", "toolkits.named_paths"),
     "environment.selected-library-missing": ("targets:torches", "host.environment=BNB_CUDA_VERSION,BNB_ROCM_VERSION pythons.packages?"),
-    "environment.variable-refused": ("targets:pythons", "host.environment=CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,ROCR_VISIBLE_DEVICES,VLLM_FLASH_ATTN_VERSION,XLA_PYTHON_CLIENT_ALLOCATOR pythons.packages?", "pythons.packages.name=deepspeed,jaxlib,ray,vllm"),
+    "environment.variable-refused": ("targets:pythons", "host.environment=CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,HF_HUB_ENABLE_HF_TRANSFER,ROCR_VISIBLE_DEVICES,VLLM_FLASH_ATTN_VERSION,XLA_PYTHON_CLIENT_ALLOCATOR pythons.packages?", "pythons.packages.name=deepspeed,huggingface-hub,jaxlib,ray,vllm"),
     "environment.variable-unread": ("targets:pythons", "host.environment=VLLM_ATTENTION_BACKEND,VLLM_DISABLE_FLASHINFER_PREFILL,VLLM_FLASH_ATTN_VERSION,VLLM_USE_V1 pythons.packages?"),
     "fabric.gpudirect-rdma-off": ("queries.driver:not_wsl", "host.rdma_devices"),
     "host.address-space-limit": ("targets:machine", "gpus", "host.address_space"),
@@ -341,6 +341,7 @@ ONLY_WITH = {
     "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,comfy-kitchen,cudf-cu12,cuml-cu*,diffusers,fla-core,flash-linear-attention,flashinfer-python,gradio,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,retina-face,sglang,tilelang,torchao,transformers,triton,trl,vllm,xformers,xgboost"),
     "packages.wrong-vendor": ("targets:pythons", "pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?"),
     "python.bits-32": ("targets:pythons", "pythons.bits=32"),
+    "python.checkout-gone": ("targets:pythons", "pythons.lost_checkouts"),
     "python.conda-and-pip": ("targets:pythons", "pythons.conda pythons.packages?"),
     "python.environment-moved": ("targets:pythons", "pythons.own_pip pythons.kind?"),
     "python.environment-not-run": ("targets:pythons", "pythons.not_run"),
@@ -348,6 +349,7 @@ ONLY_WITH = {
     "python.half-removed": ("targets:pythons", "pythons.remnants"),
     "python.interpreter-broken": ("targets:pythons", "pythons.error"),
     "python.metadata-lost": ("targets:pythons", "pythons.packages.lost"),
+    "python.notebook-kernel-elsewhere": ("targets:pythons", "pythons.notebook_kernels"),
     "python.shadowed-module": ("targets:pythons", "pythons.shadows"),
     "python.standard-library-hidden": ("targets:pythons", "pythons.shadows"),
     "python.unmet-requirement": ("targets:pythons", "pythons.unmet"),

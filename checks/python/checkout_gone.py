@@ -18,7 +18,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     # Only a distribution that a table knows is the same project on PyPI; of one's own another may have the name.
     known = matters(one.package)
     spec = one.package if "dev" in one.version or "+" in one.version else f"{one.package}=={release(one.version)}"
-    proof = query(on.python.path, "-c", f"import importlib.metadata as m; print(m.version('{one.package}'))")
+    proof = query(on.python.path, "-c", f'import importlib.metadata as m; print(m.version("{one.package}"))')
     wheel = Fix(
         f"Install {spec} as a wheel, in place of the link.{lasting(on.facts)}",
         (install(on.python, spec, force=True, no_deps=True),),

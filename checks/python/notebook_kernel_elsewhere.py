@@ -23,7 +23,7 @@ def _astray(on: OnPython) -> list[NotebookKernel]:
 
 
 def _is_meant(kernel: NotebookKernel, own: set[str]) -> bool:
-    """Whether a kernel is for what this environment has: by its framework's name, or where its Python has none at all."""
+    """Whether a kernel is for what this environment has: by a framework's name, or where its Python has none."""
     name = f"{kernel.name} {kernel.title}"
     named = {one for one, words in _WORDS.items() if re.search(words, name, re.IGNORECASE)}
     if named:
