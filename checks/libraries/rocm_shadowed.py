@@ -44,7 +44,7 @@ def _severity(framework: Framework, majors_differ: bool) -> Severity:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     directories = {(n.path or "").rpartition("/")[0] for n in _taken(on.framework)}
     proof = framework_proof(on.python, on.framework.name)
-    return (without_library_path(on.facts, directories, proof, libraries="ROCm"),)
+    return (without_library_path(on.facts, directories, proof, libraries="ROCm libraries"),)
 
 
 @check(

@@ -14,7 +14,7 @@ _MOST = 3  # directories that a sentence lists
 
 
 def without_library_path(
-    facts: Facts, directories: Iterable[str], verify: Task | None = None, libraries: str = "CUDA"
+    facts: Facts, directories: Iterable[str], verify: Task | None = None, libraries: str = "CUDA libraries"
 ) -> Fix:
     """Remove directories from LD_LIBRARY_PATH, in this shell and where it is set.
 
@@ -22,15 +22,15 @@ def without_library_path(
         facts: the machine.
         directories: those with the wrong copies, as the variable lists them.
         verify: the command that verifies the fix.
-        libraries: whose libraries the wheels include.
+        libraries: what the wheels include.
     """
     wrong = {directory.rstrip("/") for directory in directories}
     value = facts.host.environment.get("LD_LIBRARY_PATH", "")
     rest = [part for part in value.split(":") if part and part.rstrip("/") not in wrong]
     command = export("LD_LIBRARY_PATH", ":".join(rest)) if rest else unset("LD_LIBRARY_PATH")
     return Fix(
-        f"Remove {_listed(sorted(wrong))} from LD_LIBRARY_PATH: the wheels include their own {libraries} libraries and "
-        f"find them without it. {_where_set(facts, wrong)}",
+        f"Remove {_listed(sorted(wrong))} from LD_LIBRARY_PATH: the wheels include their own {libraries} and find "
+        f"them without it. {_where_set(facts, wrong)}",
         (command,),
         "change-environment",
         undo=(export("LD_LIBRARY_PATH", value),) if value else (),

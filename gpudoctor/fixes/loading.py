@@ -59,7 +59,7 @@ def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
     if folders and "oneapi" in one.path.lower():
         return without_oneapi(on.facts, one.path, proof)
     if folders:
-        return (without_library_path(on.facts, folders, proof, libraries="own"),)
+        return (without_library_path(on.facts, folders, proof, libraries="libraries"),)
     if one.version.startswith("GLIBC_"):
         return _older_glibc(on, one, proof)
     if linker := _newer_linker(on, one, proof):
@@ -122,7 +122,7 @@ def _on_path(facts: Facts, path: str) -> list[str]:
 
 def without_oneapi(facts: Facts, path: str, proof: Task | None) -> tuple[Fix, ...]:
     """Take oneAPI off LD_LIBRARY_PATH, from which a library of it is loaded."""
-    fix = without_library_path(facts, _on_path(facts, path), proof, libraries="oneAPI")
+    fix = without_library_path(facts, _on_path(facts, path), proof, libraries="oneAPI libraries")
     return (fix,) if in_container(facts) else (fix, _fresh_shell(proof))
 
 

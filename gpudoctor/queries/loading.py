@@ -121,9 +121,12 @@ def _may_use(facts: Facts, vendor: str | None) -> bool:
 
 
 def _in_files(python: Python) -> Iterator[OldCopy]:
+    # A framework that sees the GPU has loaded CUDA's libraries, in whatever order it does that.
+    works = any(f.live and f.live.import_error is None and f.live.available is True for f in python.frameworks)
+    kinds = ("GLIBC_",) if works else ("GLIBC_", "__nvJitLink")
     for extension in known_or(python.extensions, ()):
         for gap in extension.versions:
-            if gap.version.startswith(("GLIBC_", "__nvJitLink")) and not was_imported(python, extension.package):
+            if gap.version.startswith(kinds) and not was_imported(python, extension.package):
                 who = f"{extension.package} {extension.version}"
                 yield OldCopy(who, gap.version, gap.path, extension.path, gap.newest)
 
