@@ -51,7 +51,15 @@ def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]
 def _place(finding: Finding) -> tuple[object, ...]:
     check = finding.root.check
     mild = finding.severity is not Severity.ERROR and check.bearable and check.area not in _BEARABLE
-    return RANK[finding.severity], mild, *_order(finding.root)[1:]
+    rank, place, *rest = _order(finding.root)
+    return RANK[finding.severity], mild, _before_frameworks(finding, place), rank, *rest
+
+
+def _before_frameworks(finding: Finding, place: int) -> float:
+    """The place of its area; an import that fails ends a program, and comes before one that runs on the CPU."""
+    problem = finding.root.problem
+    dies = finding.severity is Severity.ERROR and problem is not None and (problem.failing or problem.breaks)
+    return min(place, PLACES["pytorch"] - 0.5) if dies else place
 
 
 def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:

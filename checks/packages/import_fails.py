@@ -28,6 +28,13 @@ _OUTSIDE = (
     "The wheel of the package lays one of its modules into site-packages, next to the package instead of into it. What "
     "imports it under the package's name does not find it, although it is installed."
 )
+# What only some builds of a framework have.
+_OF_BUILDS = re.compile(r"(?i)cuda|gpu|\bhip|rocm|xpu|nccl|distributed|c10d|triton")
+# The areas of what keeps a framework from the GPU.
+_NO_GPU = (
+    *("cupy.*", "device.*", "driver.*", "container.*", "intel.*", "jax.*", "onnxruntime.*", "pytorch.*", "rocm.*"),
+    *("tensorflow.*", "visibility.*", "wsl.*"),
+)
 _LEFT_OPEN = re.compile(r"\b(?:FILE|SCRIPT|OTHER)\b")  # what no check knows
 _SBSA = (
     "The wheels of PyPI for aarch64 are built for servers (SBSA). A Jetson runs only code that was compiled for its "
@@ -190,8 +197,11 @@ def import_fails(on: OnPython) -> Problem | None:
     if lacked := lacked_symbol(error):
         cause = _OLD_DRIVER if lacked.of_driver else _OLD_LIBRARY.format(library=lacked.library)
     gone = error.startswith("ModuleNotFoundError") and not one.dependent  # what computes on the GPU cannot be used
-    severity = Severity.ERROR if gone or (is_native(error) and not one.later) else None
+    unfit = is_of_interface(one) and one.part is None
+    severity = Severity.ERROR if gone or unfit or (is_native(error) and not one.later) else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
+    if about and not _OF_BUILDS.search(error):  # the name is there or not, with a GPU as without one
+        other = (*other, *_NO_GPU)
     lines = (error[:1500], *one.stderr.splitlines()[-3:])
     return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)
 
