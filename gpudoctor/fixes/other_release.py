@@ -11,6 +11,7 @@ from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import release_families
 from gpudoctor.knowledge.import_errors import distribution_of
+from gpudoctor.knowledge.release_dates import first_after, newest_at, released
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.loading import is_native
@@ -136,6 +137,8 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     """Bring two packages to releases that fit: an older one of the other, where that is newer than it has to be."""
     if needed := newer_torch_needed(one, other):
         return _newer_torch(on, one, *needed)
+    if of_age := _upgrade_older(on, one, other):
+        return of_age
     proof, series = import_proof(on, one), ".".join(map(str, numbers(other.version)[:2]))
     message = f"Upgrade {one.package} to a release that works with {other.name} {release(other.version)}."
     upgraded = newer(on, one, message, other.name)
@@ -150,6 +153,29 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     )
     task = install(on.python, older)
     return Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof), upgraded
+
+
+def _upgrade_older(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:
+    """Upgrade the package that lacks a name, where it is older than the one that uses it; empty where it is not."""
+    mine, theirs = released(one.package, one.version), released(other.name, other.version)
+    if not theirs or not mine or theirs >= mine or other.name in BY_MODULE:
+        return ()
+    proof, first = import_proof(on, one), newest_at(other.name, mine)
+    if numbers(first) <= numbers(other.version)[:2]:
+        return ()
+    end = f",<{numbers(first)[0] + 1}" if numbers(first)[0] else ""  # a new major removes what other packages use
+    fixes, spec = [], f"{other.name}>={first}{end}"
+    if not clash(on.python, spec, but=(one.package,)):
+        message = (
+            f"Upgrade {other.name} to {first} or newer: {release(other.version)} is of {theirs[:7]}, and {one.package} "
+            f"{release(one.version)} of {mine[:7]} uses what came between.{lasting(on.facts)}"
+        )
+        fixes.append(Fix(message, (install(on.python, spec),), "reinstall-package", verify=proof))
+    if after := first_after(one.package, theirs):
+        message = f"Install a {one.package} from before {after}, which is as old as {other.name}.{lasting(on.facts)}"
+        task = install(on.python, f"{one.package}<{after}")
+        fixes.append(Fix(message, (task,), "reinstall-package", verify=proof))
+    return tuple(fixes)
 
 
 def _lowest(on: OnPython, user: str, name: str) -> str:

@@ -279,3 +279,29 @@ def test_no_newer_pytorch_where_none_with_it_supports_the_gpu() -> None:
     facts = having(package("somepkg", "1.4.2"), error=error, number="2.5.1", blamed="torch")
     old = change(facts, "gpus.0.capability", "3.0")
     assert commands(import_fails, old).startswith("Install an older release of somepkg, from before it used torch.int1")
+
+
+CACHE = "ImportError: cannot import name 'EncoderDecoderCache' from 'transformers' (/opt/env/transformers/__init__.py)"
+
+
+def test_the_older_of_two_is_upgraded() -> None:
+    """A newer peft would use still more of what this Transformers does not have."""
+    facts = having(package("peft", "0.14.0"), package("transformers", "4.40.2"), error=CACHE, blamed="transformers")
+    lines = commands(import_fails, facts).splitlines()
+    assert lines[0] == (
+        "Upgrade transformers to 4.47 or newer: 4.40.2 is of 2024-04, and peft 0.14.0 of 2024-12 uses what came between."
+    )
+    assert lines[1] == f"{PIP} install 'transformers>=4.47,<5'"
+    assert f"{PIP} install 'peft<0.11'" in lines
+
+
+def test_where_another_package_refuses_the_upgrade_the_user_of_it_goes_back() -> None:
+    pins = package("vllm", "0.5.0", requires=("transformers<4.41",))
+    facts = having(package("peft", "0.14.0"), package("transformers", "4.40.2"), pins, error=CACHE)
+    assert commands(import_fails, facts).splitlines()[1] == f"{PIP} install 'peft<0.11'"
+
+
+@pytest.mark.parametrize(("peft", "other"), [("0.14.0", "4.57.1"), ("0.14.0.dev0", "99.0"), ("0.99", "4.40.2")])
+def test_where_it_is_newer_or_nothing_is_known_the_age_tells_nothing(peft: str, other: str) -> None:
+    facts = having(package("peft", peft), package("transformers", other), error=CACHE, blamed="transformers")
+    assert f"{PIP} install --upgrade peft" in commands(import_fails, facts)
