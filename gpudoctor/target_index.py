@@ -332,6 +332,7 @@ ONLY_WITH = {
     "packages.llama-cpp-cpu": ("targets:pythons", "pythons.packages.name=llama-cpp-python"),
     "packages.mixed-releases": ("targets:pythons", "pythons.packages.name=cudf-cu*,cudf-polars-cu*,cugraph-cu*,cuml-cu*,cuspatial-cu*,cuvs-cu*,cuxfilter-cu*,dask-cudf-cu*,flashinfer-cubin,flashinfer-jit-cache,flashinfer-python,libcudf-cu*,libcugraph-cu*,libcuml-cu*,libcuspatial-cu*,libcuvs-cu*,libraft-cu*,librmm-cu*,pylibcudf-cu*,pylibcugraph-cu*,pylibraft-cu*,raft-dask-cu*,rmm-cu*,rocm,rocm-sdk-core,rocm-sdk-devel,rocm-sdk-device-*,rocm-sdk-libraries*,transformer-engine,transformer-engine-cu12,transformer-engine-cu13,transformer-engine-jax,transformer-engine-torch"),
     "packages.module-removed": ("targets:pythons", "pythons.imports pythons.packages?"),
+    "packages.modules-overwritten": ("targets:pythons", "pythons.overwritten"),
     "packages.part-missing": ("targets:pythons", "pythons.packages.name=numba-cuda,openmm,transformer-engine"),
     "packages.program-missing": ("targets:pythons", "pythons.imports"),
     "packages.torchaudio-without-torchcodec": ("targets:torches", "pythons.packages.name=torchaudio"),

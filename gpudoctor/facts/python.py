@@ -41,6 +41,14 @@ class FileMix(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, str]  # one that is as the first has it, and one that is as the second has it
 
 
+class Overwritten(msgspec.Struct, frozen=True, kw_only=True):
+    """A distribution with more modules than another one that writes the same library, where the other's is there."""
+
+    package: str  # "opencv-contrib-python"
+    by: str  # "opencv-python-headless"
+    file: str  # "cv2/cv2.abi3.so"
+
+
 class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     """An import name that sys.path offers more than once; the first entry wins."""
 
@@ -259,6 +267,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     notebook_kernels: tuple[NotebookKernel, ...] = ()
     overlaps: tuple[FileOverlap, ...] = ()
     mixed: tuple[FileMix, ...] = ()
+    overwritten: tuple[Overwritten, ...] = ()
     unmet: tuple[UnmetRequirement, ...] = ()
     extensions: Maybe[tuple[Extension, ...]] = ()  # Unknown in a quick run that finds some
     code: Maybe[tuple[PackageCode, ...]] = ()  # looked for next to an NVIDIA GPU; Unknown in a quick run

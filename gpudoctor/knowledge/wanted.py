@@ -25,12 +25,18 @@ class Shared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         distributions: what writes it.
         headless: a distribution = the one without a desktop's libraries.
         desktop: those libraries.
+        fuller: the distributions with more modules than the others.
+        library: the file in which those are.
+        modules: what the others lack, for people.
     """
 
     module: str
     distributions: tuple[str, ...]
     headless: dict[str, str]
     desktop: tuple[str, ...]
+    fuller: tuple[str, ...]
+    library: str
+    modules: str
 
 
 class OfFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

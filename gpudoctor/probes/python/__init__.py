@@ -82,6 +82,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         notebook_kernels=_notebook_kernels(machine, said.prefix, packages),
         overlaps=conflicts.overlaps(found),
         mixed=tuple(conflicts.mixed(machine, found)),
+        overwritten=tuple(conflicts.overwritten(machine, found)),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
         extensions=_extensions(machine, said.prefix, found, names, quick),
         code=_code(machine, found, names, quick, gpu),

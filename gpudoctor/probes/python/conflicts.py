@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpudoctor.facts.python import FileMix, FileOverlap, Package, Shadow
+from gpudoctor.facts.python import FileMix, FileOverlap, Overwritten, Package, Shadow
 from gpudoctor.knowledge.wanted import hideable, module_of, wanted
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise
@@ -137,6 +137,21 @@ def mixed(machine: Machine, found: Sequence[FoundDistribution]) -> Iterator[File
             of_second = [path for path, status in sizes.items() if status and status.size == theirs[path]]
             if of_first and of_second:
                 yield FileMix(packages=pair, files=(of_first[0], of_second[0]))
+
+
+def overwritten(machine: Machine, found: Sequence[FoundDistribution]) -> Iterator[Overwritten]:
+    """The fuller distributions of a module whose library is another one's, by their sizes in RECORD."""
+    for row in wanted().shared:
+        there = [each for each in found if each.package.name in row.distributions]
+        fuller = [each for each in there if each.package.name in row.fuller]
+        if not fuller or len(there) == len(fuller):
+            continue
+        status = machine.status(f"{fuller[0].package.directory}/{row.library}")
+        sizes = {each.package.name: _sizes(machine, each).get(row.library) for each in there}
+        kept = [each.package.name for each in fuller if status and sizes[each.package.name] == status.size]
+        by = [name for name, size in sizes.items() if name not in row.fuller and status and size == status.size]
+        if by and not kept and all(sizes[each.package.name] for each in fuller):
+            yield Overwritten(package=fuller[0].package.name, by=by[0], file=row.library)
 
 
 def _sizes(machine: Machine, one: FoundDistribution) -> dict[str, int]:

@@ -289,7 +289,8 @@ def test_the_older_of_two_is_upgraded() -> None:
     facts = having(package("peft", "0.14.0"), package("transformers", "4.40.2"), error=CACHE, blamed="transformers")
     lines = commands(import_fails, facts).splitlines()
     assert lines[0] == (
-        "Upgrade transformers to 4.47 or newer: 4.40.2 is of 2024-04, and peft 0.14.0 of 2024-12 uses what came between."
+        "Upgrade transformers to 4.47 or newer: 4.40.2 is of 2024-04, and peft 0.14.0 of 2024-12 uses what came "
+        "between."
     )
     assert lines[1] == f"{PIP} install 'transformers>=4.47,<5'"
     assert f"{PIP} install 'peft<0.11'" in lines

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpudoctor.facts import FileMix, FileOverlap, Package, Remnant, Shadow
-from gpudoctor.probes.python.conflicts import mixed, offer, overlaps, shadows
+from gpudoctor.facts import FileMix, FileOverlap, Overwritten, Package, Remnant, Shadow
+from gpudoctor.probes.python.conflicts import mixed, offer, overlaps, overwritten, shadows
 from gpudoctor.probes.python.leftovers import remnants
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, entries
 from gpudoctor.recorded_machine import RecordedMachine
@@ -221,6 +221,26 @@ def test_files_of_two_wheels_are_mixed() -> None:
     assert two_wheels(10, 100) == two_wheels(12, 120) == ()  # one of them was written last as a whole
     assert two_wheels(11, 120) == ()  # a file that somebody changed is of neither
     assert two_wheels(12, 100, folder=USER) == ()
+
+
+CV2 = "cv2/cv2.abi3.so"
+CONTRIB, PLAIN = "opencv-contrib-python", "opencv-python-headless"
+
+
+def opencv(size: int, *names: str) -> tuple[Overwritten, ...]:
+    """What is found where these distributions are installed, and their common library has this size."""
+    found = [claim(name) for name in names]
+    sizes = {CONTRIB: 90, f"{CONTRIB}-headless": 80, PLAIN: 50}
+    records = {f"{each.place}/RECORD": f"{CV2},sha256=0,{sizes[each.package.name]}\n" for each in found}
+    return tuple(overwritten(RecordedMachine(records | {f"{SITE}/{CV2}": "x" * size}), found))
+
+
+def test_the_smaller_build_has_overwritten_the_fuller_one() -> None:
+    assert opencv(50, CONTRIB, PLAIN) == (Overwritten(package=CONTRIB, by=PLAIN, file=CV2),)
+    assert opencv(90, CONTRIB, PLAIN) == ()
+    assert opencv(80, CONTRIB, f"{CONTRIB}-headless", PLAIN) == (), "one with all modules is there"
+    assert opencv(50, PLAIN) == opencv(80, CONTRIB, f"{CONTRIB}-headless") == ()
+    assert opencv(51, CONTRIB, PLAIN) == (), "somebody's own build"
 
 
 def portion(*files: str, record: str = "", folder: str = USER, owner: str = "flash-attn-4") -> tuple[Shadow, ...]:
