@@ -104,6 +104,8 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
         )
         tasks: Tasks = (uninstall(on.python, one.package), install(on.python, row.instead))
         return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+    if other in BY_MODULE and (found := package(on.python, other)):
+        return _with_framework(on, one, found, message)
     kept = bounded(on.python, other, but=(one.package,)) if other else None
     specs = [one.package]
     if kept and kept != other:
@@ -111,6 +113,21 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
         message = f"{message.rstrip('.')}, and keep {kept}, which the other packages require."
     tasks = (install(on.python, *specs, upgrade=True),)
     return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+
+
+def _with_framework(on: OnPython, one: PackageImport, framework: Package, message: str) -> Fix:
+    """Upgrade a package and leave the framework, whose plugins and companions belong to its release.
+
+    The lowest release is that of the framework's own time: what is older was not written for it either.
+    """
+    day = released(framework.name, framework.version)
+    first = newest_at(one.package, day) if day else ""
+    later = first and numbers(first) > numbers(one.version)[: len(numbers(first))]
+    spec = f"{one.package}>={first}" if later else f"{one.package}>{release(one.version)}"
+    version = framework.version.partition("+")[0]
+    message = f"{message.rstrip('.')}, and keep that release.{lasting(on.facts)}"
+    task = install(on.python, spec, f"{framework.name}=={version}")
+    return Fix(message, (task,), "reinstall-package", verify=import_proof(on, one))
 
 
 def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
