@@ -30,10 +30,11 @@ _OUTSIDE = (
 )
 # What only some builds of a framework have.
 _OF_BUILDS = re.compile(r"(?i)cuda|gpu|\bhip|rocm|xpu|nccl|distributed|c10d|triton")
-# The areas of what keeps a framework from the GPU.
+# What keeps a framework or a package from the GPU.
 _NO_GPU = (
     *("cupy.*", "device.*", "driver.*", "container.*", "intel.*", "jax.*", "onnxruntime.*", "pytorch.*", "rocm.*"),
     *("tensorflow.*", "visibility.*", "wsl.*"),
+    *("packages.cpu-package", "packages.driver-too-new", "packages.driver-too-old", "packages.gpu-too-old"),
 )
 _LEFT_OPEN = re.compile(r"\b(?:FILE|SCRIPT|OTHER)\b")  # what no check knows
 _SBSA = (

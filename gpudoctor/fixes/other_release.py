@@ -161,13 +161,15 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     upgraded = newer(on, one, message, other.name)
     lowest = _lowest(on, one.package, other.name)
     outgrown = bool(lowest) and numbers(lowest)[:2] < numbers(series)
-    older = f"{other.name}>={lowest},<{series}"
-    if not outgrown or other.name in BY_MODULE or clash(on.python, older, but=(one.package,)):
+    mine, held = released(one.package, one.version), clash(on.python, f"{one.package}>{release(one.version)}")
+    before = series if outgrown else first_after(other.name, mine) if mine and held else ""
+    older = f"{other.name}{f'>={lowest},' if outgrown else ''}<{before}"
+    if not before or other.name in BY_MODULE or clash(on.python, older, but=(one.package,)):
         return (upgraded,)
-    message = (
-        f"Install {other.name} from before {series}: {one.package} {one.version} requires {lowest} or newer, and was "
-        f"written for that. If the error stays, take a still older one."
-    )
+    why = f"requires {lowest} or newer, and was written for that. If the error stays, take a still older one"
+    if not outgrown:
+        why = f"is older than that, and {' and '.join(held)} requires no newer one"
+    message = f"Install {other.name} from before {before}: {one.package} {one.version} {why}."
     task = install(on.python, older)
     return Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof), upgraded
 

@@ -45,7 +45,11 @@ _BY_NAME = pattern(
     r"^(?:ModuleNotFoundError: No module named '([\w.]+)'|ImportError: cannot import name '\w+' from '([\w.]+)'"
     r"|AttributeError: module '([\w.]+)' has no attribute)"
 )
-_LOADER = pattern(r"\.so[\w.]*: (?:cannot open shared object file|undefined symbol|version [`'])")
+_LOADER = pattern(
+    r"\.so[\w.]*: (?:cannot open shared object file|undefined symbol|version [`'])"
+    # Code that was compiled against another NumPy: numpy/__init__.pxd, and NumPy's C API.
+    r"|size changed, may indicate binary incompatibility|compiled using NumPy 1\.x|multiarray failed to import"
+)
 _SCRIPT = workers.script("import_package.py")
 _SET = {"PYTHONFAULTHANDLER": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "HF_HUB_OFFLINE": "1"}
 
@@ -118,8 +122,8 @@ def about_others(
     required = [normalise(line) for line in found.package.requires if not is_optional(line)]
     names = {required_name(line) for line in required}
     named = any(_is_of(normalise(top), line) for line in required) or not names.isdisjoint(shared_by(top))
-    # Only of a module that is there does Python say that it lacks a name.
-    there = bool(match and (match[2] or match[3]))
+    # Only of a module that is there does Python say that it lacks a name, or a module within it.
+    there = bool(match and (match[2] or match[3] or "." in match[1]))
     foreign = bool(top) and top != one.module and (there or named or brings(top))
     # Names that load wherever what the package requires is there and fits: any error is one of the environment.
     unusable = one.part is not None and not error.startswith("OSError")
