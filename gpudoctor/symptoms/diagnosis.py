@@ -12,7 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
-from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
+from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place, saying
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
@@ -29,6 +29,7 @@ EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; 
 _SHOWN = {"module-rejected", "lockdown-refused"}
 ENGINE = "This message is written on the host, where containers are started: run `gpudoctor explain` there to check it."
 _ABOUT_GPU = "a GPU-related exception"
+_EXPLAINED_HERE = "an error of the installed packages, which was found on this machine"
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
 _OWN = pattern(
@@ -177,12 +178,13 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
             continue
         left = [f for f in found if f.check not in said.rules_out]
         findings = () if of_engine(hit.symptom, facts) else explaining(hit.symptom.checks, areas(hit), left)
+        findings = findings or (saying(hit.text, left) if hit.frames else ())
         rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
         rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
         cases.append(_Case(rank, hit.line, hit, None, said, findings))
     for number, one in enumerate(_raised(log)):
         own = areas_of(one.packages)
-        findings = explaining(GPU_CHECKS if one.gpu else (), own, found)
+        findings = saying(one.text, found) or explaining(GPU_CHECKS if one.gpu else (), own, found)
         said = mismatch(one.text, one.frames, facts)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, said, findings))
     return sorted(cases, key=lambda case: case.order), harmless
@@ -251,18 +253,19 @@ def _role(case: _Case, root: _Case) -> str:
 def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> SymptomEntry:
     if case.raised is not None:
         own = not case.raised.gpu and not case.findings and _OWN.match(case.raised.text) is not None
-        told = case.reported if not case.findings else NOTHING
+        told, unknown = case.reported, OWN_WORDS if own else UNKNOWN_WORDS
+        words = _ABOUT_GPU if case.raised.gpu else _EXPLAINED_HERE
         return SymptomEntry(
             id="",
             role=role,
             program=case.raised.program,
             message=case.raised.text,
-            meaning=told.meaning or (_ABOUT_GPU if case.findings else OWN_WORDS if own else UNKNOWN_WORDS),
+            meaning=told.meaning or (words if case.findings else unknown),
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
             nearest=() if case.findings or own or told.meaning else nearest(case.raised.text),
-            fixes=fix_entries(told.fixes, facts) or ((_DEBUG,) if own else ()),
+            fixes=() if case.findings else fix_entries(told.fixes, facts) or ((_DEBUG,) if own else ()),
             unexplained=not (case.findings or told.decided),
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other

@@ -1,8 +1,10 @@
 """Which findings of a machine explain a message."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from gpudoctor.knowledge.wanted import wanted
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import BY_AREA, BY_MODULE
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.symptoms.log import Hit
@@ -16,6 +18,9 @@ GPU_CHECKS = (
     "device.no-gpu", "cluster.*", "cloud.*", "intel.*", "environment.*", "driver.*", "container.*", "wsl.*", "rocm.*",
     "fabric.*", "mig.*", "device.*",
 )  # fmt: skip
+# What lacks what, in CPython's words: a module a name, or a package a name that is imported from it.
+_LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name '(\w+)' from '([\w.]+)'")
+_LONG = 25  # letters of an exception that no other one shares by chance: "ImportError: numpy" does not do
 NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but anyone who wants a GPU needs no other reason
 
 
@@ -32,6 +37,25 @@ def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) ->
     own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in BY_AREA or id_.split(".")[0] in allowed]
     exact = finding.status != "fail"  # a whole area is meant for what keeps a GPU from working
     return min((place(id_, wanted, exact) for id_ in own), default=len(wanted))
+
+
+def saying(text: str, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+    """The findings that are about an exception: they quote its words, or name what lacks what.
+
+    Args:
+        text: the exception's line.
+        findings: of the machine.
+    """
+    named = _LACKS.search(text)
+    words = [part for part in named.groups() if part] if named else []
+    quoted = " ".join(re.split(r" \(/|\. Did you mean", text)[0].split()).rstrip(".: ")
+    found = []
+    for finding in findings:
+        said = " ".join((finding.message, *finding.evidence, *(one.message for one in finding.consequences)))
+        whole = len(quoted) >= _LONG and quoted in " ".join(said.split())
+        if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
+            found.append(finding)
+    return tuple(found)
 
 
 def place(id_: str, wanted: Sequence[str], exact: bool = False) -> int:

@@ -9,6 +9,7 @@ from gpudoctor.symptoms import explained, scan
 from gpudoctor.symptoms.mismatch import callers
 from gpudoctor.symptoms.origin import Where
 from tests.builders import framework, with_framework
+from tests.symptoms.builders import finding
 
 LACKS = "AttributeError: module 'ml_dtypes' has no attribute 'float4_e2m1fn'. Did you mean: 'float8_e4m3fn'?"
 CALL = "TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'"
@@ -134,6 +135,24 @@ def test_a_later_message_is_not_of_that_traceback() -> None:
     entries = explained(Report(), scan([log.encode()]), None, where="elsewhere").symptoms
     row = next(one for one in entries if one.id == "protobuf")
     assert any("PACKAGE" in line for one in row.fixes for line in one.commands)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "explains"),
+    [
+        (LACKS, "import onnx fails (onnx 1.19.0): " + LACKS.partition(". Did")[0] + ".", True),
+        (LACKS, "onnx 1.19.0 needs ml-dtypes 0.5, whose float4_e2m1fn is not in ml_dtypes 0.4.1.", True),
+        (LACKS, "import onnx fails (onnx 1.19.0): ImportError: something else", False),
+        ("KeyError: 'labels'", "import onnx fails: KeyError: 'labels'", False),
+    ],
+)
+def test_a_finding_about_the_same_error_explains_it(text: str, said: str, explains: bool) -> None:
+    report = Report(findings=(finding("packages.import-fails", status="warn", message=said),))
+    log = scan([traced(text, "/home/me/x.py", "onnx/_mapping.py").encode()])
+    entry = explained(report, log, None, where="here").symptoms[0]
+    assert (entry.explained_by == ("packages.import-fails",)) == explains
+    assert entry.unexplained is False or not explains
+    assert not (explains and entry.fixes), "those of the finding"
 
 
 def test_a_file_that_hides_a_package_is_left_to_its_check() -> None:

@@ -249,13 +249,14 @@ def test_a_name_that_always_loads_counts(tmp_path: Path, error: str, counts: boo
         ("cv2", ("opencv-python; extra == 'video'",), False),
         ("imaging", ("other",), False),
         ("imagingtools", ("pillow-like",), False),
+        ("langchain.docstore", ("other",), True),  # Python has found the package, and not the module in it
     ],
 )
 def test_an_error_about_a_module_of_another_name(
     tmp_path: Path, module: str, requires: tuple[str, ...], counts: bool
 ) -> None:
     distribution(tmp_path, "pillow-like", "1.0", ("imaging/__init__.py",))
-    error = f"raise ModuleNotFoundError(\"No module named '{module}.part'\")"
+    error = f"raise ModuleNotFoundError(\"No module named '{module}'\")"
     lay(tmp_path, "detector", requires=(*requires, "triton"), code=error)
     (said,) = known(
         imports.probe(machine(PYTHONPATH=str(tmp_path)), Python(path=sys.executable), (), dependents_in(tmp_path))
