@@ -73,7 +73,7 @@ def cpu_only(on: OnFramework) -> Problem | None:
     sole = is_sole(on.python, on.framework)
     if not sole and not users:
         return None
-    wanted = f" {' and '.join(users[:3])} compute with it." if users else ""
+    wanted = f" {', '.join(users[:3])} use{'' if users[1:] else 's'} it." if users else ""
     kind = "CUDA" if gpus[0].vendor == "nvidia" else "ROCm"
     message = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} is not used.{wanted}"
     linux = on.facts.host.system == "Linux"  # elsewhere no build would use the GPU

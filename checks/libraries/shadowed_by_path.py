@@ -8,7 +8,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Need
 from gpudoctor.fixes.environment import without_library_path
 from gpudoctor.fixes.verify_commands import framework_proof
-from gpudoctor.maybe import Unknown, known, present
+from gpudoctor.maybe import Unknown, known, phrase, present
 from gpudoctor.queries.libraries import family, needs_of
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import OnPython, framework_name, pythons
@@ -89,7 +89,7 @@ def _evidence(needs: list[Need]) -> Iterator[str]:
     pairs: dict[str, list[str]] = {}
     for need in needs:
         wins, own = (need.path or "").rpartition("/")[0], (need.wheel or "").rpartition("/")[0]
-        pair = f"{wins} ({need.version or '?'}) shadows {own} ({need.wheel_version or '?'})"
+        pair = f"{wins}{phrase(' ({})', need.version)} shadows {own}{phrase(' ({})', need.wheel_version)}"
         pairs.setdefault(pair, []).append(need.soname)
     for pair, names in pairs.items():
         yield f"{', '.join(names)}: {pair}"

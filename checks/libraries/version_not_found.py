@@ -29,7 +29,7 @@ def _cause(first: OldCopy) -> str:
 
 
 @check(
-    title="A library is older than compiled code needs: version not found (GLIBC, GLIBCXX)",
+    title="A library is older than compiled code needs: version not found",
     severity=Severity.ERROR,
     cause=_OTHER,
     fixes=_fixes,
@@ -44,7 +44,7 @@ def _cause(first: OldCopy) -> str:
     only_with=(
         "pythons.extensions pythons.imports pythons.frameworks.live.import_error pythons.frameworks.live.stderr",
     ),
-    caused_by=("python.*",),
+    caused_by=("python.*", "libraries.shadowed-by-path"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -34,7 +34,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="An installed package is another project of the same name (apex, nunchaku, clip, whisper)",
+    title="An installed package is another project of the same name",
     severity=Severity.WARNING,
     cause="The project that is meant is not on PyPI, or has another name there. `pip install` with its plain name "
     "takes whatever has that name: another project, or an empty placeholder. The import fails, or finds nothing.",

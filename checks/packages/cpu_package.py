@@ -51,7 +51,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A package is the CPU-only distribution on a machine with a GPU (paddlepaddle, xgboost-cpu, faiss-cpu)",
+    title="A package is the CPU-only distribution on a machine with a GPU",
     severity=Severity.ADVICE,
     cause="Some packages have a distribution without CUDA and one with it, under different names. Others that require "
     "them often name the one without, or neither.",

@@ -1,6 +1,6 @@
 """transformers that imports TensorFlow's models, and Keras 3 without tf-keras."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.queries.frameworks import one_of
@@ -9,6 +9,7 @@ from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Task, export, query, unset
 
 # transformers/utils/import_utils.py: TensorFlow is used unless USE_TF is something else, or USE_TORCH is one of these.
+_BROKEN = ("transformers", "sentence-transformers")
 _ON = ("1", "ON", "YES", "TRUE", "AUTO")
 
 
@@ -46,7 +47,7 @@ def _proof(on: OnPython) -> Task:
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
-def keras_3_for_transformers(on: OnPython) -> str | None:
+def keras_3_for_transformers(on: OnPython) -> Problem | None:
     """A release of transformers with TensorFlow models, TensorFlow, Keras 3, and no tf-keras."""
     found, keras = package(on.python, "transformers"), package(on.python, "keras")
     first, last = (numbers(v) for v in python_rules().keras.transformers)
@@ -57,4 +58,7 @@ def keras_3_for_transformers(on: OnPython) -> str | None:
     environment = on.facts.host.environment
     if environment.get("USE_TF", "AUTO").upper() not in _ON or environment.get("USE_TORCH", "").upper() in _ON[:-1]:
         return None
-    return f"transformers {found.version} needs Keras 2 for TensorFlow, but only Keras {keras.version} is installed."
+    message = f"transformers {found.version} needs Keras 2 for TensorFlow, but only Keras {keras.version} is installed."
+    # Beside PyTorch its other models work; without, and for sentence-transformers, there are none.
+    alone = one_of(on.python, "torch") is None or package(on.python, "sentence-transformers") is not None
+    return Problem(message, severity=Severity.ERROR if alone else None, breaks=_BROKEN)

@@ -37,27 +37,21 @@ def _breaks(on: OnPython, row: Removed, user: str) -> bool:
     return any(clash(on.python, spec, but=(user, name, row.package)) for spec in specs)
 
 
-def _has_older(on: OnPython, row: Removed) -> bool:
-    """Whether the older release exists for this Python."""
-    own = numbers(text_of(on.python.version))[:2]
-    return not row.python or (bool(own) and own <= numbers(row.python))
-
-
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _found(on)
     if found is None:
         return ()
     row, _, ((first, _), *_) = found
     message = f"Upgrade {first.package} to a release that imports {row.now}."
-    if not row.older or _breaks(on, row, first.package) or not _has_older(on, row):
+    if not row.has_older(text_of(on.python.version)) or _breaks(on, row, first.package):
         return (newer(on, first, message, row.package),)
-    older = f"Install {row.older}, which still has the module.{lasting(on.facts)}"
+    older = f"Install {row.older}, which still has it.{lasting(on.facts)}"
     fix = Fix(older, (install(on.python, row.older),), "reinstall-package", verify=import_proof(on, first))
     return fix, newer(on, first, message, row.package)
 
 
 @check(
-    title="A package imports a module that a newer release of another one removed",
+    title="A package uses what a newer release of another one removed",
     severity=Severity.ERROR,
     cause="A release dropped modules that were deprecated before. A package that was written for the older one and "
     "does not bound the version in its requirements is installed with the newer one, and fails when it is imported.",
@@ -83,6 +77,6 @@ def module_removed(on: OnPython) -> Problem | None:
     more = f" The same applies to {', '.join(sorted(one.package for one, _ in others))}." if others else ""
     message = (
         f"{first.statement} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
-        f"{owner.version} no longer has that module; it was removed in {row.since}.{more}"
+        f"{owner.version} no longer has that; it was removed in {row.since}.{more}"
     )
     return Problem(message, (error[:500],), failing=first.package)

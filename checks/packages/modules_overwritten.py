@@ -22,7 +22,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A package's modules were overwritten by another build of it (OpenCV)",
+    title="A package's modules were overwritten by another build of it",
     severity=Severity.WARNING,
     cause="Four distributions of OpenCV write the same directory cv2, and pip does not know that they exclude each "
     "other: opencv-python, its headless form, and both with the contrib modules. The one that was installed last wins.",

@@ -88,7 +88,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         newer = f"; or {owner.name} {row.before} or newer, with the PyTorch that requires it"
         message = f"Install {row.other}{newer if row.before != '999' else ''}."
         command = install(on.python, f"{row.other}{_to_install(on, row)}")
-    elif row.other in BY_MODULE:  # what is compiled against it stays
+    elif row.other in BY_MODULE and not row.newer:  # what is compiled against it stays
         older = f"{owner.name}<{_first_without(row, found.other)}"
         taken = clash(on.python, older)
         if taken and (upgraded := _newer_framework(on, row)):

@@ -1,6 +1,7 @@
 """Requirements of the installed frameworks and GPU packages that are not met."""
 
 import re
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -105,12 +106,25 @@ def _numpy(on: OnPython, left: list[UnmetRequirement]) -> list[str]:
     return ["numpy<2"] if wrong else []
 
 
+def _specs(on: OnPython, unmet: Iterable[UnmetRequirement]) -> Iterator[str]:
+    """What is required, each package once: where several require it, what all of them take, if anything is."""
+    from gpudoctor.fixes.bounds import bounded  # for few of the environments that are asked
+
+    by_name: dict[str, list[str]] = {}
+    for one in unmet:
+        by_name.setdefault(_name(one), []).append(one.requires.replace(" ", ""))
+    for name, every in by_name.items():
+        several = len({*every}) > 1
+        whole = bounded(on.python, name) if several else None
+        yield from [whole] if whole and whole != name else dict.fromkeys(every)
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
 
     left = _left(on)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
-    specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch)) + _numpy(on, left)
+    specs = [*_specs(on, [u for u in left if u not in torch]), *_numpy(on, left)]
     # PyTorch itself comes from the same index as its companions: PyPI's wheel may be for another CUDA.
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []

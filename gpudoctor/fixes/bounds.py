@@ -30,10 +30,22 @@ def bounded(python: Python, name: str, but: Collection[str] = (), own: str = "")
         but: as of `clash`.
         own: a specifier that has to hold as well.
     """
-    from packaging.specifiers import SpecifierSet
-
     every = (own, *(theirs for _, theirs in _required(python, name, but)))
-    return f"{name}{SpecifierSet(','.join(filter(None, every)))}" if _meet(every) else None
+    return f"{name}{_tightest(','.join(filter(None, every)))}" if _meet(every) else None
+
+
+def _tightest(text: str) -> str:
+    """Specifiers without those that others contain: of the lower bounds the highest, of the upper ones the lowest."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+    kept = {str(one): one for one in SpecifierSet(text)}
+    for operators, choose in ((">", max), ("<", min)):
+        bounds = [one for one in kept.values() if one.operator.startswith(operators)]
+        if bounds:
+            best = choose(bounds, key=lambda one: Version(one.version))
+            kept = {text: one for text, one in kept.items() if one not in bounds or one is best}
+    return str(SpecifierSet(",".join(kept)))
 
 
 def is_required(python: Python, name: str) -> bool:

@@ -30,6 +30,7 @@ _HOST = pattern(
 _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restart (docker|containerd|crio))\b")
 # Wheels for NVIDIA's GPUs; those of PyTorch's indexes, which have the same ones for others; steps for NVIDIA's alone.
 _CUDA_BUILD = pattern(r"/whl/cu\d")
+_NUMBERED = pattern(r"torch\w*\[?[\w,]*\]?[<>=~!]")
 _TORCH_INDEX = pattern(r"https://download\.pytorch\.org/whl/cu\d+")
 _OF_CUDA = pattern(r"CUDA|\bcu\d|torch\w*[<=>~]")
 # What is asked of NVIDIA's driver, or installs it.
@@ -222,8 +223,22 @@ def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
         lines = tuple(filter(None, chosen))
     if _is_of_another_vendor(facts) and (index := _own_index(facts)):
         lines = tuple(_TORCH_INDEX.sub(index, one) for one in lines)
+    lines = _for_this_gpu(lines, facts)
     lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
     return tuple(_SUDO.sub("", one) for one in lines) if facts.host.user.uid == 0 else lines
+
+
+def _for_this_gpu(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
+    """The commands with PyTorch's index for the GPU and the driver here; a release that is named stays with its own."""
+    found = [python for python in facts.pythons if python.error is None]
+    if len(found) != 1 or not gpus_of(facts, "nvidia") or not any(map(_TORCH_INDEX.search, lines)):
+        return lines
+    from gpudoctor.fixes.torch_build import torch_choice  # few messages are about PyTorch's builds
+
+    choice = torch_choice(facts, found[0])
+    if choice is None:
+        return lines
+    return tuple(one if _NUMBERED.search(one) else _TORCH_INDEX.sub(choice.index, one) for one in lines)
 
 
 def _by_checked(command: str, lines: Sequence[str], facts: Facts) -> str:

@@ -140,6 +140,10 @@ class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     older: str = ""
     python: str = ""
 
+    def has_older(self, python: str) -> bool:
+        """Whether the older release exists for a Python, "3.11"; where that is not known, only if it does for all."""
+        return bool(self.older) and (not self.python or (bool(python) and version(python)[:2] <= version(self.python)))
+
 
 class EndedPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package without newer releases, and the distribution that brings its modules with what they need today."""

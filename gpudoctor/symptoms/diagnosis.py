@@ -182,7 +182,9 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
         rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
         rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
         cases.append(_Case(rank, hit.line, hit, None, said, findings))
-    for number, one in enumerate(_raised(log)):
+    # What led to a message that is known says no more than that: KeyError: 'qwen3'.
+    told = [one for one in _raised(log) if not (meant and one.passed_on and _OWN.match(one.text))]
+    for number, one in enumerate(told):
         own = areas_of(one.packages)
         findings = saying(one.text, found) or explaining(GPU_CHECKS if one.gpu else (), own, found)
         said = mismatch(one.text, one.frames, facts)
@@ -323,7 +325,7 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     if case.findings and case.findings[0].fixes:
         return ()
     steps = fitting(row, facts, fix_entries(case.reported.fixes, facts), case.reported.decided)
-    return tuple(named(one, case.hit.text, case.hit.frames) for one in steps) if case.hit else steps
+    return named(steps, case.hit.text, case.hit.frames) if case.hit else steps
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

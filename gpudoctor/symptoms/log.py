@@ -40,6 +40,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
         program: whose words it is.
         gpu: its words, or the assertion that raised it, have to do with GPUs.
         chained: it was raised while another one was handled, or because of it.
+        passed_on: another one was raised while it was handled, or because of it.
     """
 
     line: int
@@ -50,6 +51,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     program: str = "Python"
     gpu: bool = False
     chained: bool = False
+    passed_on: bool = False
 
 
 class Log(msgspec.Struct, kw_only=True):

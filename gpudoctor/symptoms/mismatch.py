@@ -8,14 +8,17 @@ from msgspec.structs import replace
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.by_message import pip
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.import_errors import distribution_of
+from gpudoctor.knowledge.release_families import Removed, release_families
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import known_or
-from gpudoctor.queries.packages import release
+from gpudoctor.maybe import known_or, text_of
+from gpudoctor.queries.packages import numbers, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.report.model import FixEntry
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.targets import OnPython
+from gpudoctor.tasks import cmd
 
 # CPython's words where a module lacks a name (Objects/moduleobject.c, Python/ceval.c, Lib/importlib/_bootstrap.py), or
 # a function a parameter (Python/ceval.c). That an object lacks a method is mostly the program's own mistake.
@@ -24,9 +27,12 @@ _OF_MODULE = pattern(
     r"|ImportError: cannot import name '(\w+)' from '([\w.]+)'|ModuleNotFoundError: No module named '(\w+\.[\w.]+)')"
 )
 _OF_CALL = pattern(r"TypeError: .*(?:unexpected keyword argument|required (?:positional|keyword-only) argument)")
+# CPython's words where a module is used while it is imported: mostly by itself, as a file that is called like it.
+_HIDDEN = pattern(r"partially initialized module '(\w+)'")
 _FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
 # Directories that several distributions share: their name is none's.
 _SPACES = ("google", "nvidia")
+_PLACE = pattern(r"\bPACKAGE\b")
 _GPU = "the GPU is not involved"
 
 
@@ -55,6 +61,9 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted
     """
     found = _OF_MODULE.search(text)
     caller, other = callers(text, frames)
+    if hidden := _HIDDEN.search(text):
+        hides = hidden[1] not in frames and _environment(facts, hidden[1]) is not None
+        return _of_file(hidden[1]) if hides else NOTHING
     if not frames or not (found or (caller and caller not in BY_MODULE and _OF_CALL.search(text))):
         return NOTHING
     file = _FILE.search(text)
@@ -67,7 +76,7 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted
     packages = {one.name: one for one in known_or(on.python.packages, ())}
     own, theirs = packages.get(distribution_of(caller)), packages.get(distribution_of(other))
     if not caller and theirs:
-        return _of_program(theirs, lacked)
+        return _of_program(on, theirs, lacked, text)
     return _of_packages(on, own, caller, theirs, text, lacked) if own and bool(theirs) == bool(other) else NOTHING
 
 
@@ -92,13 +101,35 @@ def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None
     return Extracted(meaning=meaning, fixes=other_release(on, one, theirs), decided=True)
 
 
-def _of_program(theirs: Package, lacked: str) -> Extracted:
-    what = f"the name {lacked}" if lacked else "a module"
-    meaning = f"the program uses {what}, which {theirs.name} {release(theirs.version)} does not have; {_GPU}"
+def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extracted:
+    what, name = f"the name {lacked}" if lacked else "a module", f"{theirs.name} {release(theirs.version)}"
+    if row := _removed(theirs, text):
+        meaning = f"the program uses {what}, which {name} no longer has: it was removed in {row.since}; {_GPU}"
+        fixes = [Fix(f"Change the program, which can use {row.now}.")]
+        if row.has_older(text_of(on.python.version)):
+            older = Fix(
+                f"Install {row.older}, which still has it.", (install(on.python, row.older),), "reinstall-package"
+            )
+            fixes.insert(0, older)
+        return Extracted(meaning=meaning, fixes=tuple(fixes), decided=True)
+    meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
     newer = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
-    older = f"If it is older: install the {theirs.name} for which it was written, which its requirements name."
-    fixes = (Fix(older),) if theirs.name in BY_MODULE else (newer, Fix(older))
-    return Extracted(meaning=meaning, fixes=fixes, decided=True)
+    of_then = Fix(f"If it is older: install the {theirs.name} for which it was written, which its requirements name.")
+    return Extracted(meaning=meaning, fixes=(of_then,) if theirs.name in BY_MODULE else (newer, of_then), decided=True)
+
+
+def _of_file(module: str) -> Extracted:
+    """A file of the program's own that is imported in place of the package whose name it has."""
+    meaning = f"a file of the program's own is called {module}.py and hides the package {module}; {_GPU}"
+    tasks = (cmd("mv", f"{module}.py", f"my_{module}.py"), cmd("rm", "-rf", "__pycache__"))
+    message = "Rename it, in the directory of the program; where two of its own modules import each other, part them."
+    return Extracted(meaning=meaning, fixes=(Fix(message, tasks),), decided=True)
+
+
+def _removed(theirs: Package, text: str) -> Removed | None:
+    """The row of the table about a name that the installed release of a package no longer has."""
+    rows = (row for row in release_families().removed if row.package == theirs.name and re.search(row.pattern, text))
+    return next((row for row in rows if numbers(theirs.version) >= numbers(row.since)), None)
 
 
 def _by_names(caller: str, other: str, lacked: str) -> Extracted:
@@ -111,9 +142,18 @@ def _by_names(caller: str, other: str, lacked: str) -> Extracted:
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
 
 
-def named(step: FixEntry, text: str, frames: Sequence[str]) -> FixEntry:
-    """A step of a message's row with the packages that the traceback names, in place of PACKAGE and OTHER."""
-    words = dict(zip(("PACKAGE", "OTHER"), callers(text, frames), strict=True))
+def named(steps: Sequence[FixEntry], text: str, frames: Sequence[str]) -> tuple[FixEntry, ...]:
+    """The steps of a message's row with the packages that the traceback names, in place of PACKAGE and OTHER.
+
+    Where the innermost code that is no framework's is the program's own, there is no package to upgrade.
+    """
+    other = callers(text, frames)[1]
+    caller = next((one for one in frames if one != (other or None) and one not in BY_MODULE), None)
+    kept = (step for step in steps if caller != "" or not any(_PLACE.search(line) for line in step.commands))
+    return tuple(_filled(step, {"PACKAGE": caller or "", "OTHER": other}) for step in kept) or tuple(steps)
+
+
+def _filled(step: FixEntry, words: dict[str, str]) -> FixEntry:
     lines = step.commands
     for word, module in words.items():
         if module and module not in _SPACES:

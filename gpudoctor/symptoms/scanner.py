@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal
 
+import msgspec
+
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
@@ -71,6 +73,7 @@ class Scanner:
         self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._loose: Raised | None = None  # the last error that no traceback belongs to
+        self._kept = False  # the last traceback ended with an exception that no row knows
         self._chained = False  # the next exception was raised because of the one before
         self._prefix = ""  # what a program that gathers logs has written before this line
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
@@ -173,8 +176,12 @@ class Scanner:
     def _follow(self, text: str, clear: str) -> Literal["inside", "end", ""]:
         """Go through a traceback: whether this line is one of its frames, or the exception that ends it."""
         begin = text.find(TRACEBACK)
-        self._chained = self._chained or _CHAIN.search(text) is not None
+        if _CHAIN.search(text) is not None:
+            self._chained = True
+            if self._kept and self.log.raised:
+                self.log.raised[-1] = msgspec.structs.replace(self.log.raised[-1], passed_on=True)
         if begin >= 0:
+            self._kept = False
             self._inside = "" if "─" in text[:begin] else text[:begin]
             self._packages.clear()
             self._frames.clear()
@@ -249,6 +256,7 @@ class Scanner:
             self.log.raised[-1] = found
         else:
             self.log.raised.append(found)
+        self._kept = True
 
 
 def scan(pieces: Iterable[bytes]) -> Log:

@@ -94,6 +94,40 @@ def test_a_program_of_another_release_is_told_so() -> None:
     assert [one.commands for one in entry.fixes] == [("python -m pip install --upgrade peft",), ()]
 
 
+def test_a_program_that_is_called_like_a_package() -> None:
+    text = "AttributeError: partially initialized module 'xgboost' has no attribute 'DMatrix' (most likely"
+    entry = first(traced(text, "/home/me/xgboost.py", "/home/me/xgboost.py"), here(("xgboost", "3.1.0", ())))
+    assert entry.meaning.startswith("a file of the program's own is called xgboost.py and hides the package xgboost")
+    assert entry.fixes[0].commands == ("mv xgboost.py my_xgboost.py", "rm -rf __pycache__")
+    others = [
+        (traced(text, "xgboost/core.py"), here(("xgboost", "3.1.0", ()))),  # a package that is damaged
+        (traced(text.replace("xgboost", "utils"), "/home/me/utils.py"), here(ONNX)),  # modules of the program alone
+    ]
+    assert not any("hides the package" in first(log, facts).meaning for log, facts in others)
+
+
+def test_what_led_to_a_message_that_is_known_is_not_told_twice() -> None:
+    known = "ValueError: The checkpoint has model type `qwen3` but Transformers does not recognize this architecture."
+    log = traced("KeyError: 'qwen3'", "transformers/x.py") + "\nDuring handling of the above exception, another:\n\n"
+    entries = explained(Report(), scan([(log + traced(known, "transformers/y.py")).encode()]), None, where="elsewhere")
+    assert [one.id for one in entries.symptoms] == ["model-unknown"]
+
+
+def test_a_call_of_the_programs_own_upgrades_no_package() -> None:
+    text = "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded"
+    of_package = first(traced(text, "/home/me/x.py", "ultralytics/nn/tasks.py", "torch/serialization.py"))
+    assert of_package.fixes[0].commands == ("python -m pip install -U ultralytics",)
+    own = first(traced(text, "/home/me/x.py", "torch/serialization.py"))
+    assert own.fixes[0].commands == ("torch.load(path, weights_only=False)",)
+
+
+def test_what_a_release_removed_is_had_again_by_the_one_before() -> None:
+    text = "AttributeError: module 'mediapipe' has no attribute 'solutions'"
+    entry = first(traced(text, "/home/me/x.py"), here(("mediapipe", "0.10.35", ())))
+    assert "which mediapipe 0.10.35 no longer has: it was removed in 0.10.30" in entry.meaning
+    assert entry.fixes[0].commands[0].endswith("install 'mediapipe<0.10.30'")
+
+
 @pytest.mark.parametrize(
     ("text", "files"),
     [

@@ -201,9 +201,9 @@ def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=found.details, fixes=(newer, old), decided=True)
 
 
-# What is imported under another name than it is installed; the first two are gone from Python 3.12 and setuptools 81.
+# What is imported under another name than it is installed; the first two are gone from Python 3.12 and setuptools 82.
 _MODULES = {
-    "pkg_resources": "setuptools<81", "distutils": "setuptools<81", "cv2": "opencv-python-headless", "PIL": "pillow",
+    "pkg_resources": "setuptools<82", "distutils": "setuptools<82", "cv2": "opencv-python-headless", "PIL": "pillow",
     "sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "pyyaml", "google.protobuf": "protobuf",
     "attr": "attrs", "dotenv": "python-dotenv", "Crypto": "pycryptodome", "bs4": "beautifulsoup4", "OpenGL": "pyopengl",
     "pynvml": "nvidia-ml-py", "usb": "pyusb", "git": "gitpython", "faiss": "faiss-cpu",
@@ -217,9 +217,11 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
     if found is None:
         return NOTHING
     top = found[1].partition(".")[0]
-    name = _MODULES.get(found[1]) or _MODULES.get(top) or top.replace("_", "-")
-    own = f"Install {name} into the Python that runs (the first command names it); if {top} is a file of your own, run "
-    message = f"{own}the program in its directory."
+    known = _MODULES.get(found[1]) or _MODULES.get(top)
+    name = known or top.replace("_", "-")
+    message = f"Install {name} into the Python that runs (the first command names it)."
+    if not known:
+        message = f"{message[:-2]}); if {top} is a file of your own, run the program in its directory."
     commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(name))
     return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
 

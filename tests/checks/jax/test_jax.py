@@ -63,7 +63,7 @@ def test_cpu_only() -> None:
     facts = environment(bare, packages=(package("numpyro", "0.18.0"),))
     expected = (
         "JAX 0.6.2 is CPU-only: no CUDA plugin is installed, and GPU 0 (NVIDIA GeForce RTX 4090) is not used. numpyro "
-        "compute with it."
+        "uses it."
     )
     assert one(cpu_only, facts) == ("problem", expected)
     assert "'jax[cuda12]==0.6.2'" in commands(cpu_only, facts)

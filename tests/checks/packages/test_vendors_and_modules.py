@@ -166,7 +166,7 @@ def test_a_module_that_a_newer_release_removed() -> None:
     facts = cuda_python()
     expected = (
         "import spikeinterface (spikeinterface 0.103.0) fails: ImportError: cannot import name 'cuda' from 'cuda' "
-        "(unknown location). cuda-bindings 13.0.1 no longer has that module; it was removed in 13."
+        "(unknown location). cuda-bindings 13.0.1 no longer has that; it was removed in 13."
     )
     assert one(module_removed, facts) == ("problem", expected)
     assert f"{PIP} install 'cuda-python>=12,<13'" in commands(module_removed, facts)
