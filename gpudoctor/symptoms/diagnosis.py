@@ -12,7 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
-from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place, saying
+from gpudoctor.symptoms.explaining import ADVISES, GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place, saying
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
@@ -89,7 +89,7 @@ def explained(
         found = Origin("here", found.evidence)  # somebody asks on the machine that has the problem
     elsewhere = found.where == "elsewhere"
     # Nobody asks for a GPU more clearly than a program that fails without one, if it ran here.
-    usable = [f for f in report.findings if f.status != "advice" or (f.check in NO_GPU and found.where == "here")]
+    usable = [f for f in report.findings if f.status != "advice" or (f.check in ADVISES and found.where == "here")]
     cases, harmless = _cases(() if elsewhere else usable, log, None if elsewhere else facts)
     ruled = {} if elsewhere else _ruled_out(verdicts, report)
     entries = [_entry(case, role, ruled, Facts() if elsewhere else facts or Facts()) for case, role in _roles(cases)]

@@ -20,8 +20,10 @@ GPU_CHECKS = (
 )  # fmt: skip
 # What lacks what, in CPython's words: a module a name, or a package a name that is imported from it.
 _LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name '(\w+)' from '([\w.]+)'")
-_LONG = 25  # letters of an exception that no other one shares by chance: "ImportError: numpy" does not do
+_LONG = 22  # letters of an exception that no other one shares by chance: "ImportError: numpy" does not do
 NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but anyone who wants a GPU needs no other reason
+
+ADVISES = (*NO_GPU, "python.notebook-kernel-elsewhere")  # advice that is the reason where a program fails
 
 
 def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
@@ -48,11 +50,13 @@ def saying(text: str, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, .
     """
     named = _LACKS.search(text)
     words = [part for part in named.groups() if part] if named else []
-    quoted = " ".join(re.split(r" \(/|\. Did you mean", text)[0].split()).rstrip(".: ")
+    first = re.split(r" \(/|\. (?=[A-Z])", text)[0]
+    quoted = [" ".join(part.split()).rstrip(".: ") for part in (first, first.partition(": ")[2])]
     found = []
     for finding in findings:
         said = " ".join((finding.message, *finding.evidence, *(one.message for one in finding.consequences)))
-        whole = len(quoted) >= _LONG and quoted in " ".join(said.split())
+        said = " ".join(said.split())
+        whole = any(len(part) >= _LONG and part in said for part in quoted)
         if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
             found.append(finding)
     return tuple(found)

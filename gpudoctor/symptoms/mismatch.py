@@ -32,6 +32,7 @@ _HIDDEN = pattern(r"partially initialized module '(\w+)'")
 _FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
 # Directories that several distributions share: their name is none's.
 _SPACES = ("google", "nvidia")
+_LIBRARY = pattern(r"\blib[\w+-]+\.so(?:\.\d+)*")
 _PLACE = pattern(r"\bPACKAGE\b")
 _GPU = "the GPU is not involved"
 
@@ -45,6 +46,8 @@ def callers(text: str, frames: Sequence[str]) -> tuple[str, str]:
     """
     found = _OF_MODULE.search(text)
     other = (found[1] or found[4] or found[5]).partition(".")[0] if found else ""
+    if not other and "NumPy" in text:  # the __getattr__ of numpy raises it
+        other = "numpy"
     if "escriptors cannot" in text:  # protobuf's own words, google/protobuf/descriptor.py
         other = "google"
     # A package may itself say that it lacks a name: by the __getattr__ of its module.
@@ -121,7 +124,7 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
 def _of_file(module: str) -> Extracted:
     """A file of the program's own that is imported in place of the package whose name it has."""
     meaning = f"a file of the program's own is called {module}.py and hides the package {module}; {_GPU}"
-    tasks = (cmd("mv", f"{module}.py", f"my_{module}.py"), cmd("rm", "-rf", "__pycache__"))
+    tasks = (cmd("mv", f"{module}.py", f"{module}_own.py"), cmd("rm", "-rf", "__pycache__"))
     message = "Rename it, in the directory of the program; where two of its own modules import each other, part them."
     return Extracted(meaning=meaning, fixes=(Fix(message, tasks),), decided=True)
 
@@ -143,19 +146,22 @@ def _by_names(caller: str, other: str, lacked: str) -> Extracted:
 
 
 def named(steps: Sequence[FixEntry], text: str, frames: Sequence[str]) -> tuple[FixEntry, ...]:
-    """The steps of a message's row with the packages that the traceback names, in place of PACKAGE and OTHER.
+    """The steps of a message's row with what its text and the traceback name in place of PACKAGE, OTHER and LIBRARY.
 
     Where the innermost code that is no framework's is the program's own, there is no package to upgrade.
     """
     other = callers(text, frames)[1]
     caller = next((one for one in frames if one != (other or None) and one not in BY_MODULE), None)
     kept = (step for step in steps if caller != "" or not any(_PLACE.search(line) for line in step.commands))
-    return tuple(_filled(step, {"PACKAGE": caller or "", "OTHER": other}) for step in kept) or tuple(steps)
+    library = _LIBRARY.search(text)
+    words = {"PACKAGE": caller or "", "OTHER": other, "LIBRARY": library[0] if library else ""}
+    return tuple(_filled(step, words) for step in kept) or tuple(steps)
 
 
 def _filled(step: FixEntry, words: dict[str, str]) -> FixEntry:
     lines = step.commands
-    for word, module in words.items():
-        if module and module not in _SPACES:
-            lines = tuple(re.sub(rf"\b{word}\b", distribution_of(module), line) for line in lines)
+    for word, name in words.items():
+        if name and name not in _SPACES:
+            what = name if word == "LIBRARY" else distribution_of(name)
+            lines = tuple(re.sub(rf"(?<![\w_]){word}(?![\w_])", what, line) for line in lines)
     return replace(step, commands=lines)

@@ -98,7 +98,7 @@ def test_a_program_that_is_called_like_a_package() -> None:
     text = "AttributeError: partially initialized module 'xgboost' has no attribute 'DMatrix' (most likely"
     entry = first(traced(text, "/home/me/xgboost.py", "/home/me/xgboost.py"), here(("xgboost", "3.1.0", ())))
     assert entry.meaning.startswith("a file of the program's own is called xgboost.py and hides the package xgboost")
-    assert entry.fixes[0].commands == ("mv xgboost.py my_xgboost.py", "rm -rf __pycache__")
+    assert entry.fixes[0].commands == ("mv xgboost.py xgboost_own.py", "rm -rf __pycache__")
     others = [
         (traced(text, "xgboost/core.py"), here(("xgboost", "3.1.0", ()))),  # a package that is damaged
         (traced(text.replace("xgboost", "utils"), "/home/me/utils.py"), here(ONNX)),  # modules of the program alone

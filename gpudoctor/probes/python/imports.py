@@ -15,7 +15,7 @@ from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import LibraryUser, PackageImport, Python
 from gpudoctor.knowledge.release_families import release_families
-from gpudoctor.knowledge.wanted import computes, late_call, names_used, part_for, shared_by
+from gpudoctor.knowledge.wanted import computes, late_call, names_used, part_for, shared_by, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -129,7 +129,9 @@ def about_others(
     unusable = one.part is not None and not error.startswith("OSError")
     # An object of another package lacks what this one uses of it.
     lacking = bool(one.blamed) and one.blamed != one.module and error.startswith(("AttributeError: ", "TypeError: "))
-    known = lacking or _is_known(one.package, error)
+    # Of what programs import by name: without that module they do not start, whatever the metadata says.
+    alone = error.startswith("ModuleNotFoundError") and top != one.module and one.package in wanted().users
+    known = lacking or alone or _is_known(one.package, error)
     about = unusable or foreign or known or _LOADER.search(error) or _names_release(error, required)
     if one.error is None or about:
         return replace(one, dependent=True, hung=False, died=None)
