@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
+from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.tasks import cmd, code, export, query
@@ -201,14 +202,8 @@ def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=found.details, fixes=(newer, old), decided=True)
 
 
-# What is imported under another name than it is installed; the first two are gone from Python 3.12 and setuptools 82.
-_MODULES = {
-    "pkg_resources": "setuptools<82", "distutils": "setuptools<82", "cv2": "opencv-python-headless", "PIL": "pillow",
-    "sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "pyyaml", "google.protobuf": "protobuf",
-    "attr": "attrs", "dotenv": "python-dotenv", "Crypto": "pycryptodome", "bs4": "beautifulsoup4", "OpenGL": "pyopengl",
-    "pynvml": "nvidia-ml-py", "usb": "pyusb", "git": "gitpython", "faiss": "faiss-cpu",
-    "flash_attn": "flash-attn", "llama_cpp": "llama-cpp-python", "hydra": "hydra-core", "wx": "wxpython",
-}  # fmt: skip
+# Gone from Python 3.12, and from setuptools 82, which brought both.
+_OF_SETUPTOOLS = ("pkg_resources", "distutils")
 
 
 def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -217,8 +212,8 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
     if found is None:
         return NOTHING
     top = found[1].partition(".")[0]
-    known = _MODULES.get(found[1]) or _MODULES.get(top)
-    name = known or top.replace("_", "-")
+    known = top in import_errors().imported_as or top in _OF_SETUPTOOLS
+    name = "setuptools<82" if top in _OF_SETUPTOOLS else distribution_of(top)
     message = f"Install {name} into the Python that runs (the first command names it)."
     if not known:
         message = f"{message[:-2]}); if {top} is a file of your own, run the program in its directory."
