@@ -12,6 +12,7 @@ from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import release_families
 from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.knowledge.release_dates import first_after, newest_at, released
+from gpudoctor.knowledge.release_names import added_in, removed_in
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.loading import is_native
@@ -32,6 +33,10 @@ _OF_INTERFACES = pattern(
 _NAMED = pattern(
     r"No module named '(\w+)\.|cannot import name '\w+' from '(\w+)|\bmodule '(\w+)[\w.]*' has no attribute"
     r"|: (\w+)[\w.]* was (?:deprecated|removed) in"
+)
+# The name that a package lacks, or the whole path of the module.
+_LACKED = pattern(
+    r"module '[\w.]+' has no attribute '(\w+)'|cannot import name '(\w+)' from '|No module named '(\w+\.[\w.]+)'"
 )
 # The name that PyTorch lacks: of an attribute, of what is imported from it, or of a module.
 _OF_TORCH = pattern(
@@ -154,6 +159,8 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     """Bring two packages to releases that fit: an older one of the other, where that is newer than it has to be."""
     if needed := newer_torch_needed(one, other):
         return _newer_torch(on, one, *needed)
+    if of_name := _by_name(on, one, other):
+        return of_name
     if of_age := _upgrade_older(on, one, other):
         return of_age
     proof, series = import_proof(on, one), ".".join(map(str, numbers(other.version)[:2]))
@@ -172,6 +179,41 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     message = f"Install {other.name} from before {before}: {one.package} {one.version} {why}."
     task = install(on.python, older)
     return Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof), upgraded
+
+
+def lacked_in(text: str, other: Package) -> tuple[str, str, str]:
+    """What an error says that a package lacks, and the releases in which it came and went, where that is the reason.
+
+    Args:
+        text: the error.
+        other: the package; "" stands for what is not known, or is no reason in its release.
+    """
+    found = _LACKED.search(text)
+    name = next((part for part in found.groups() if part), "") if found else ""
+    if not name or other.name in BY_MODULE:
+        return name, "", ""
+    here, came, went = numbers(other.version)[:2], added_in(other.name, name), removed_in(other.name, name)
+    return name, came if came and here < numbers(came) else "", went if went and here >= numbers(went) else ""
+
+
+def _by_name(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:
+    """Install a release of a package that has the name which another one uses; empty where no table knows it."""
+    name, came, went = lacked_in(text_of(one.error), other)
+    proof, version = import_proof(on, one), release(other.version)
+    if came:
+        end = f",<{numbers(came)[0] + 1}" if numbers(came)[0] else ""
+        spec = f"{other.name}>={came}{end}"
+        message = f"Upgrade {other.name} to {came} or newer, which has {name}; {version} is older.{lasting(on.facts)}"
+        newer_one = Fix(message, (install(on.python, spec),), "reinstall-package", verify=proof)
+        return () if clash(on.python, spec, but=(one.package,)) else (newer_one,)
+    if not went:
+        return ()
+    message = f"Upgrade {one.package} to a release that works without {name}, which {other.name} {went} removed."
+    upgraded, older = newer(on, one, message, other.name), f"{other.name}<{went}"
+    if clash(on.python, older, but=(one.package,)):
+        return (upgraded,)
+    message = f"Install {other.name} from before {went}, which still has {name}.{lasting(on.facts)}"
+    return Fix(message, (install(on.python, older),), "reinstall-package", verify=proof), upgraded
 
 
 def _upgrade_older(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:

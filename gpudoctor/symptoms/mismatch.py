@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.by_message import pip
+from gpudoctor.fixes.other_release import any_release, lacked_in, other_release
 from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.knowledge.release_families import Removed, release_families
@@ -92,8 +93,6 @@ def _environment(facts: Facts | None, module: str) -> OnPython | None:
 
 
 def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None, text: str, lacked: str) -> Extracted:
-    from gpudoctor.fixes.other_release import any_release, other_release  # only for such an error
-
     one = PackageImport(package=own.name, version=own.version, module=module, error=text)
     name = f"{own.name} {release(own.version)}"
     if theirs is None:
@@ -115,6 +114,14 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
             )
             fixes.insert(0, older)
         return Extracted(meaning=meaning, fixes=tuple(fixes), decided=True)
+    _, came, went = lacked_in(text, theirs)
+    if came or went:
+        when = f"came in {came}" if came else f"was removed in {went}"
+        spec = f"{theirs.name}>={came}" if came else f"{theirs.name}<{went}"
+        has = Fix(f"Install a release that has it: {spec}.", (install(on.python, spec),), "reinstall-package")
+        other = (Fix("Change the program to what the release notes name in its place."),) if went else ()
+        meaning = f"the program uses {what}, which {name} does not have: it {when}; {_GPU}"
+        return Extracted(meaning=meaning, fixes=(has, *other), decided=True)
     meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
     newer = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
     of_then = Fix(f"If it is older: install the {theirs.name} for which it was written, which its requirements name.")

@@ -10,12 +10,13 @@ _MATTER = (  # by their beginning
     "BITSANDBYTES_ FLASHINFER_ FLASH_ATTENTION_ TRITON_ NUMBA_ CUPY_ KERAS_ ORT_ HF_HOME __NV_ __GLX_VENDOR "
 )
 _WHOLE = (  # by their name
-    "CC CMPLR_ROOT CUDAHOSTCXX CXX DG_JIT_NVCC_COMPILER DG_JIT_USE_NVRTC DS_ACCELERATOR ECS_CONTAINER_METADATA_URI "
-    "ECS_CONTAINER_METADATA_URI_V4 FI_PROVIDER GPU_DEVICE_ORDINAL HF_HUB_ENABLE_HF_TRANSFER HIPBLASLT_TENSILE_LIBPATH "
-    "HOME KUBERNETES_SERVICE_HOST LD_LIBRARY_PATH LD_PRELOAD LIBRARY_PATH LLAMA_CPP_LIB_PATH OMP_NUM_THREADS PATH "
+    "ALL_PROXY CC CMPLR_ROOT CUDAHOSTCXX CXX DG_JIT_NVCC_COMPILER DG_JIT_USE_NVRTC DS_ACCELERATOR "
+    "ECS_CONTAINER_METADATA_URI ECS_CONTAINER_METADATA_URI_V4 FI_PROVIDER GPU_DEVICE_ORDINAL HF_HUB_ENABLE_HF_TRANSFER "
+    "HIPBLASLT_TENSILE_LIBPATH HOME KUBERNETES_SERVICE_HOST LD_LIBRARY_PATH LD_PRELOAD LIBRARY_PATH "
+    "LLAMA_CPP_LIB_PATH OMP_NUM_THREADS PATH "
     "PIP_EXTRA_INDEX_URL PIP_INDEX_URL REMOTE_CONTAINERS SGL_ENABLE_JIT_DEEPGEMM SLURM_JOB_GPUS SLURM_JOB_ID "
     "SLURM_STEP_GPUS TMPDIR TP_SOCKET_IFNAME USE_TF USE_TORCH UV_EXTRA_INDEX_URL UV_INDEX_URL UV_TORCH_BACKEND "
-    "VIRTUAL_ENV XDG_CACHE_HOME container "
+    "VIRTUAL_ENV XDG_CACHE_HOME all_proxy container "
 )
 _BEGINNINGS, _NAMES = tuple(_MATTER.split()), frozenset(_WHOLE.split())
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH")
@@ -27,10 +28,15 @@ MOST = 8192
 def environment(machine: Machine) -> dict[str, str]:
     """Return the variables that matter, sorted; values of what may be a secret are "***", logins in URLs too."""
     return {
-        name: "***" if any(part in name.upper() for part in _SECRET) else _without_login(value)[:MOST]
+        name: "***" if any(part in name.upper() for part in _SECRET) else _without_login(_kind(name, value))[:MOST]
         for name, value in sorted(machine.env.items())
         if (name.startswith(_BEGINNINGS) or name in _NAMES) and not _is_noise(name)
     }
+
+
+def _kind(name: str, value: str) -> str:
+    """Of a proxy its kind alone: which machine it is, is nobody's business."""
+    return f"{value.partition('://')[0]}://***" if name.lower().endswith("_proxy") and "://" in value else value
 
 
 def _without_login(value: str) -> str:

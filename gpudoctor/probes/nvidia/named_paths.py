@@ -12,6 +12,7 @@ LIBDEVICE = "nvvm/libdevice"
 # Of the table's names: it is read only where one may be set.
 _PREFIXES = (
     *("CC", "CXX", "CUDAHOSTCXX", "NVCC_", "NUMBA_", "TRITON_", "LLAMA_CPP_", "VLLM_NCCL_"),
+    *("CURL_CA_", "REQUESTS_CA_", "SSL_CERT_"),
     *("ROCBLAS_TENSILE_", "HIPBLASLT_TENSILE_", "HIP_DEVICE_LIB_"),
 )
 

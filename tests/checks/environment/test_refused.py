@@ -30,6 +30,12 @@ def hub(version: str, value: str = "1", *more: Package) -> Facts:
     return change(facts, *_set({"HF_HUB_ENABLE_HF_TRANSFER": value}))
 
 
+def socks(value: str, *more: Package) -> Facts:
+    """An environment with httpx, whose connections are to go through a proxy."""
+    facts = environment(torch("2.7.0"), packages=(package("httpx", "0.28.1"), *more), facts=machine())
+    return change(facts, *_set({"ALL_PROXY": value}))
+
+
 def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
     return "host.environment", variables
 
@@ -55,6 +61,7 @@ def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
         (on("vllm", "0.20.1", CUDA_VISIBLE_DEVICES="MIG-377e0049-554c"), "invalid literal for int()"),
         (on("deepspeed", "0.16.0", DS_ACCELERATOR="rocm"), "deepspeed 0.16.0 refuses DS_ACCELERATOR=rocm"),
         (on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="async"), "must be default, platform"),
+        (socks("socks5h://***"), "the 'socksio' package is not installed"),
         (hub("0.36.2", "True"), "huggingface-hub 0.36.2 refuses HF_HUB_ENABLE_HF_TRANSFER=True"),
     ],
 )
@@ -81,6 +88,8 @@ def test_what_a_release_refuses(facts: Facts, words: str) -> None:
         on("deepspeed", "0.16.0", DS_ACCELERATOR="cuda"),
         on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="Platform"),
         hub("0.36.2", "0"),
+        socks("http://***"),
+        socks("socks5://***", package("socksio", "1.0.0")),
         hub("0.36.2", "1", package("hf-transfer", "0.1.9")),
         hub("1.2.0"),  # it reads the variable no more
     ],
