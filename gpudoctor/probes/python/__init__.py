@@ -64,6 +64,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         path = said.executable  # pyenv's shim answers differently in every folder
     names, folders = DirectoryNames(machine), _folders(machine, said)
     found, stale = duplicates.sorted_out(machine, python_packages.find(machine, folders, names))
+    found = _all_read(machine, said, found, names)
     packages = tuple(each.package for each in found)
     backend, backend_by = keras.probe(machine, packages)
     return Python(
@@ -92,6 +93,21 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         keras_backend_by=backend_by,
         not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
     )
+
+
+def _all_read(
+    machine: Machine, said: Said, found: list[FoundDistribution], names: DirectoryNames
+) -> list[FoundDistribution]:
+    """The distributions; where one is built for another Python or architecture, with the files of all of them."""
+    own = f".cpython-{''.join(said.version.split('.')[:2])}-{said.system[-1]}-"
+
+    def is_foreign(libraries: tuple[str, ...]) -> bool:
+        tagged = [name for name in libraries if ".cpython-" in name and "-linux" in name]
+        return bool(tagged) and not any(own in name for name in tagged)
+
+    if not any(is_foreign(each.package.libraries) for each in found):
+        return found
+    return [each if each.package.libraries else python_packages.completed(machine, each, names) for each in found]
 
 
 def _lost_checkouts(

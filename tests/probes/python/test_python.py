@@ -11,7 +11,7 @@ import pytest
 
 from gpudoctor.facts import Extension, Python
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.probes import frameworks, python
 from gpudoctor.probes.python import extensions, probe
 from gpudoctor.recorded_machine import RecordedMachine
@@ -78,6 +78,14 @@ def test_packages_conflicts_and_requirements_of_one_environment(tmp_path: Path) 
     assert [overlap.packages for overlap in python.overlaps] == [("nvidia-nccl-cu12", "nvidia-nccl-cu13")]
     assert [(unmet.requires, unmet.found) for unmet in python.unmet] == [("nvidia-nccl-cu13==2.29.7", "2.29.8")]
     assert python == msgspec.json.decode(msgspec.json.encode(python), type=Python)
+
+
+def test_where_one_is_for_another_architecture_all_are_looked_at(tmp_path: Path) -> None:
+    site, tag = venv(tmp_path), "".join(HERE.removeprefix("python").split("."))
+    distribution(site, "numpy", "2.2.6", (f"numpy/_core/x.cpython-{tag}-riscv64-linux-gnu.so",))
+    distribution(site, "pandas", "2.3.3", (f"pandas/_libs/x.cpython-{tag}-riscv64-linux-gnu.so",))
+    libraries = {one.name: len(one.libraries) for one in known(look(tmp_path).packages)}
+    assert libraries == {"numpy": 1, "pandas": 1}
 
 
 def test_a_venv_ignores_the_user_site_and_its_base_does_not(bare: Path, tmp_path: Path) -> None:
