@@ -306,3 +306,25 @@ def test_where_another_package_refuses_the_upgrade_the_user_of_it_goes_back() ->
 def test_where_it_is_newer_or_nothing_is_known_the_age_tells_nothing(peft: str, other: str) -> None:
     facts = having(package("peft", peft), package("transformers", other), error=CACHE, blamed="transformers")
     assert f"{PIP} install --upgrade peft" in commands(import_fails, facts)
+
+
+CLEAR = "ImportError: cannot import name 'clear_device_cache' from 'accelerate.utils.memory' (/opt/env/accelerate/x.py)"
+FOLDER = "ImportError: cannot import name 'HfFolder' from 'huggingface_hub' (/opt/env/huggingface_hub/__init__.py)"
+
+
+def test_the_release_that_has_a_name_is_known() -> None:
+    older = having(package("peft", "0.18.0"), package("accelerate", "0.30.1"), error=CLEAR, blamed="accelerate")
+    lines = commands(import_fails, older).splitlines()
+    assert lines[0] == "Upgrade accelerate to 0.32 or newer, which has clear_device_cache; 0.30.1 is older."
+    assert lines[1] == f"{PIP} install 'accelerate>=0.32'"
+    hub = package("huggingface-hub", "1.16.4")
+    newer = having(package("somebodys", "1.0"), hub, error=FOLDER, blamed="huggingface_hub")
+    lines = commands(import_fails, newer).splitlines()
+    assert lines[:2] == [
+        "Install huggingface-hub from before 1.0, which still has HfFolder.",
+        f"{PIP} install 'huggingface-hub<1.0'",
+    ]
+    assert f"{PIP} install --upgrade somebodys" in lines
+    needs = package("transformers", "5.24.0", requires=("huggingface-hub>=1.3",))
+    held = having(package("somebodys", "1.0"), hub, needs, error=FOLDER, blamed="huggingface_hub")
+    assert f"{PIP} install --upgrade somebodys" in commands(import_fails, held).splitlines()[1]
