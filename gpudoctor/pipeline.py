@@ -353,10 +353,12 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
         found = msgspec.structs.replace(found, frameworks=listed)
         if not quick and machine.system == "Linux":
             found = python.with_imports(machine, found)
-        if listed or not machine.here:
+        if not machine.here or (listed and quick):
             return found
         from gpudoctor.probes.python import elsewhere as python_elsewhere
 
+        if listed:
+            return msgspec.structs.replace(found, pip=python_elsewhere.pip_on_path(machine, found))
         return msgspec.structs.replace(found, **python_elsewhere.probe(machine, found)._asdict())
 
     return ask

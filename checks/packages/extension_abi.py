@@ -82,6 +82,8 @@ def extension_abi(on: OnPython) -> Problem | None:
     if not found:
         return None
     first, torch = found[0], one_of(on.python, "torch")
+    if torch is None:  # then that is what is missing, and not a symbol of it
+        return None
     wanted = pin(on.python, first.package)
     built = f" (it was built for torch {wanted})" if wanted else _by_tag(on, first.package)
     unnamed = torch is not None and built and not wanted and "+" not in text_of(torch.version)

@@ -286,5 +286,5 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     ninja: Maybe[str | None] = NOT  # the ninja on PATH; None: none
     own_ninja: Maybe[str | None] = NOT  # the ninja next to the interpreter; None: none
     units_without_ninja: tuple[str, ...] = ()  # units of systemd that start its programs with a PATH that has none
-    pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own
+    pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; None: none, or its own
     first_on_path: Maybe[bool] = NOT  # whether `python` on PATH starts this one; looked for as above

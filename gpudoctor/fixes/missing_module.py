@@ -40,6 +40,10 @@ def missing_module(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
         return ()
     if package(on.python, name) is not None:
         return ()
+    if module == "torch":
+        from gpudoctor.fixes.torch_build import reinstall_torch  # which build depends on the GPU and the driver
+
+        return reinstall_torch(on.facts, on.python)
     required = (normalise(required_name(line)) for each in packages_of(on.python) for line in each.requires)
     proof = import_proof(on, one)
     other = f"Upgrade {one.package}: a newer release may require what it imports.{lasting(on.facts)}"

@@ -171,6 +171,7 @@ FRAMEWORKS = [
     Sample("model-unknown", trace("ValueError: The checkpoint you are trying to load has model type `qwen9` but Transformers does not recognize this architecture.", "transformers/x.py")),
     Sample("tokenizer", trace("OSError: Can't load tokenizer for 'my/model'. If you were trying to load it from 'https://huggingface.co/models'", "transformers/x.py")),
     Sample("dataset", trace("datasets.exceptions.DatasetNotFoundError: Dataset 'me/corpus' doesn't exist on the Hub or cannot be accessed.", "datasets/load.py")),
+    Sample("release-asked", trace("AssertionError: MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0.", "mmdet/__init__.py")),
     Sample("keras-2-inside", trace("ModuleNotFoundError: No module named 'keras.src.engine'", "tensorflow_addons/utils/types.py")),
     Sample("model-of-keras-3", trace("TypeError: Error when deserializing class 'InputLayer' using config={}. Exception encountered: Unrecognized keyword arguments: ['batch_shape']")),
     Sample("dataset-script", trace("RuntimeError: Dataset scripts are no longer supported, but found c4.py", "datasets/load.py")),

@@ -43,7 +43,7 @@ def probe(machine: Machine, python: Python) -> Neighbors:
 
 
 def _looked(machine: Machine, python: Python) -> Neighbors:
-    pip = _pip(machine, python)
+    pip = pip_on_path(machine, python)
     return Neighbors(_others(machine, python, pip), pip, _first_on_path(machine, python))
 
 
@@ -149,7 +149,7 @@ def _minor(python: Python) -> str:
     return ".".join(known_or(python.version, "").split(".")[:2])
 
 
-def _pip(machine: Machine, python: Python) -> Maybe[str | None]:
+def pip_on_path(machine: Machine, python: Python) -> Maybe[str | None]:
     """The interpreter of `pip` on PATH, where that is another one than the examined."""
     path = machine.which("pip")
     if path is None:

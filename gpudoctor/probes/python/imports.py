@@ -50,6 +50,8 @@ _LOADER = pattern(
     # Code that was compiled against another NumPy: numpy/__init__.pxd, and NumPy's C API.
     r"|size changed, may indicate binary incompatibility|compiled using NumPy 1\.x|multiarray failed to import"
 )
+# A package that itself refuses the release of another one.
+_REFUSES = pattern(r"(?i)\bincompatible\b.*\binstall\b|\binstall [\w-]+ ?[<>=]=?")
 _SCRIPT = workers.script("import_package.py")
 _SET = {"PYTHONFAULTHANDLER": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "HF_HUB_OFFLINE": "1"}
 
@@ -131,7 +133,7 @@ def about_others(
     lacking = bool(one.blamed) and one.blamed != one.module and error.startswith(("AttributeError: ", "TypeError: "))
     # Of what programs import by name: without that module they do not start, whatever the metadata says.
     alone = error.startswith("ModuleNotFoundError") and top != one.module and one.package in wanted().users
-    known = lacking or alone or _is_known(one.package, error)
+    known = lacking or alone or bool(_REFUSES.search(error)) or _is_known(one.package, error)
     about = unusable or foreign or known or _LOADER.search(error) or _names_release(error, required)
     if one.error is None or about:
         return replace(one, dependent=True, hung=False, died=None)

@@ -8,6 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.sonames import library_of
+from gpudoctor.maybe import known_or
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.tasks import cmd, code, export, query
 
@@ -206,7 +207,7 @@ def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
 _OF_SETUPTOOLS = ("pkg_resources", "distutils")
 
 
-def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Which package has a module that is not there."""
     found = re.search(r"No module named '([\w.]+)'", lines[0])
     if found is None:
@@ -218,11 +219,29 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
     if not known:
         message = f"{message[:-2]}); if {top} is a file of your own, run the program in its directory."
     commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(name))
-    return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
+    others = [python.pip for python in facts.pythons if isinstance(python.pip, str)] if facts else []
+    details = tuple(f"`pip` on PATH installs for {one}, and not for this Python." for one in others[:1])
+    return Extracted(details=details, fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
 
 
-def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+# "MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0."
+_ASKED = re.compile(r"(?i)\binstall ([\w-]+) ?((?:[<>=!~]=? ?[\w.]*\w,? ?)+)")
+
+
+def _asked(name: str, releases: str, facts: Facts | None) -> Extracted:
+    """The release of a package that an error asks for, of the distribution that is installed: mmcv-lite is mmcv."""
+    there = {one.name for python in facts.pythons for one in known_or(python.packages, ())} if facts else set()
+    if name not in there and f"{name}-lite" in there:
+        name = f"{name}-lite"
+    message = f"Install the release of {name} that the message asks for."
+    fix = Fix(message, (pip(f"{name}{releases.rstrip(',')}"),), "reinstall-package")
+    return Extracted(fixes=(fix,), decided=True)
+
+
+def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """The command that an error names: "requires Accelerate: `pip install accelerate`"."""
+    if asked := _ASKED.search(lines[0]):
+        return _asked(asked[1], "".join(asked[2].split()), facts)
     found = re.search(
         r"pip3? install ((?:-U |--upgrade )?['\"]?[\w.-]+(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+)?)['\"`). ]", lines[0]
     )
