@@ -3,10 +3,13 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import manager_of
 from gpudoctor.fixes.recreate import from_list, in_place
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.targets import OnPython, in_container, pythons
-from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks import Shell, cmd, query
 from gpudoctor.tasks.placeholders import REST
+
+_PLAIN = pattern(r"/[\w./+-]+")  # what neither the shell nor sed takes for something else
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -25,7 +28,23 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "change-environment",
         verify=query(own, "-m", "pip", "--version"),
     )
-    return again, meanwhile
+    return (*_scripts(on), again, meanwhile)
+
+
+def _scripts(on: OnPython) -> tuple[Fix, ...]:
+    """Put the directory's own path into its scripts, in which it stands as text; nothing else of it is absolute."""
+    new = known(on.python.prefix)
+    old = present(on.python.own_pip).rpartition("/bin/")[0]
+    if not (_PLAIN.fullmatch(old) and _PLAIN.fullmatch(new)):
+        return ()
+    tasks, undo = _replaced(old, new, new), _replaced(new, old, new)
+    message = f"Put the path of {new} into its scripts, where that of {old} is."
+    return (Fix(message, (tasks,), "change-environment", undo=(undo,), verify=query("head", "-1", f"{new}/bin/pip")),)
+
+
+def _replaced(old: str, new: str, place: str) -> Shell:
+    """Replace a whole path, and not the beginning of another one: /a/env in /a/env-2."""
+    return Shell(f"sed -i -E 's#{old}([^-[:alnum:]._]|$)#{new}\\1#g' $(grep -lIF {old} {place}/bin/*)")
 
 
 @check(

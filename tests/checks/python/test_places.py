@@ -1,5 +1,7 @@
 """Frameworks in the wrong place: in another interpreter, over conda's own, without the compiler that they need."""
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,6 +170,23 @@ def test_no_framework_elsewhere(facts: Facts, expected: tuple[str, str]) -> None
     assert one(framework_elsewhere, facts) == expected
 
 
+def test_its_scripts_get_its_own_path(tmp_path: Path) -> None:
+    """By the command as it is typed, on real files; one whose path only begins alike stays."""
+    old, new = tmp_path / "env", tmp_path / "env-2"
+    (new / "bin").mkdir(parents=True)
+    (new / "bin" / "pip").write_text(f"#!{old}/bin/python\nimport sys\n")
+    (new / "bin" / "activate").write_text(f"VIRTUAL_ENV='{old}'\nexport VIRTUAL_ENV\nOTHER={old}-3\n")
+    (new / "bin" / "mine").write_text("#!/bin/sh\n")
+    facts = change(environment(torch()), "pythons.0.own_pip", f"{old}/bin/python")
+    facts = change(facts, "pythons.0.prefix", str(new))
+    command = commands(environment_moved, facts).splitlines()[1]
+    subprocess.run(["bash", "-c", command], check=True)
+    assert (new / "bin" / "pip").read_text() == f"#!{new}/bin/python\nimport sys\n"
+    assert (new / "bin" / "activate").read_text() == f"VIRTUAL_ENV='{new}'\nexport VIRTUAL_ENV\nOTHER={old}-3\n"
+    odd = change(facts, "pythons.0.prefix", "/my env")
+    assert "sed" not in commands(environment_moved, odd)
+
+
 @pytest.mark.parametrize(
     ("own", "expected"),
     [
@@ -190,6 +209,7 @@ def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
         assert "/opt/env/bin/python -m pip freeze > /tmp/packages.txt" in commands(environment_moved, facts)
         assert "/opt/env/bin/python -m venv /opt/env-new" in commands(environment_moved, facts)  # of the same release
         assert verifies(environment_moved, facts) == [
+            "head -1 /opt/env/bin/pip",
             "head -1 /opt/env-new/bin/pip",
             "/opt/env/bin/python -m pip --version",
         ]
