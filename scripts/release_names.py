@@ -72,7 +72,10 @@ def read(wheel: bytes, top: str) -> tuple[set[str], set[str]]:
         for path in archive.namelist():
             if not path.startswith(f"{top}/") or not path.endswith(".py") or _OTHERS.search(path):
                 continue
-            modules.add(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            if not all(part.isidentifier() for part in module.split(".")):
+                continue
+            modules.add(module)
             names |= set(_public(archive.read(path).decode("utf-8", "replace"), whole=path.endswith("/__init__.py")))
     return names, modules
 

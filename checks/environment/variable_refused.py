@@ -61,7 +61,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fix, values = unset(on.facts, *rows, why=why), on.facts.host.environment
     if lacking := [row.without for row in rows.values() if row.without]:
         other = f"Install {' and '.join(lacking)}, which the variable asks for.{lasting(on.facts)}"
-        return Fix(other, (install(on.python, *lacking),), "reinstall-package"), fix
+        # First what needs no network: pip itself does not get through a SOCKS proxy either.
+        return fix, Fix(other, (install(on.python, *lacking),), "reinstall-package")
     moved = {row.other: values[name] for name, row in rows.items() if row.other and not values.get(row.other)}
     if not moved:
         return (*_by_index(on, rows), fix)

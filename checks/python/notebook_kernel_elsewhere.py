@@ -61,7 +61,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     only_with=("pythons.notebook_kernels",),
     affects=("wheels",),
-    validated_on=("environment 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def notebook_kernel_elsewhere(on: OnPython) -> Problem | None:
     """A kernel named after a framework or GPUs, or the default one, whose interpreter has no framework or is gone."""

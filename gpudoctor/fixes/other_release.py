@@ -34,6 +34,8 @@ _NAMED = pattern(
     r"No module named '(\w+)\.|cannot import name '\w+' from '(\w+)|\bmodule '(\w+)[\w.]*' has no attribute"
     r"|: (\w+)[\w.]* was (?:deprecated|removed) in"
 )
+# C++ names of TensorFlow, which each of its minor releases changes.
+_OF_TENSORFLOW = pattern(r"undefined symbol: _ZN\w*?(?:10tensorflow|3tsl)\d")
 # The name that a package lacks, or the whole path of the module.
 _LACKED = pattern(
     r"module '[\w.]+' has no attribute '(\w+)'|cannot import name '(\w+)' from '|No module named '(\w+\.[\w.]+)'"
@@ -59,6 +61,8 @@ def blamed(on: OnPython, one: PackageImport) -> Package | None:
 
     An error of the loader, or of a module that is not installed at all, is about no release of another package.
     """
+    if _OF_TENSORFLOW.search(text_of(one.error)):
+        return package(on.python, "tensorflow")
     if not is_of_interface(one):
         return None
     named = _NAMED.search(text_of(one.error))

@@ -12,7 +12,7 @@ from gpudoctor.fixes.cluster import with_drain
 from gpudoctor.fixes.host_steps import on_the_host
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
-from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, ends_sessions, is_lookup
+from gpudoctor.tasks import Command, Edit, Task, Tasks, Variable, can_run, ends_sessions, is_lookup
 from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, shown
 
 DESTROYS = ("irreversible", "data loss")
@@ -57,7 +57,7 @@ def can_carry(tasks: Tasks, place: str) -> bool:
 
 
 def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
-    """The command of ours that carries out the first fix that can be carried out; empty where none can."""
+    """The command of ours that carries out the first fix that is possible here; empty where a person has to type it."""
     if facts.host.system == "Windows":
         return ""
     if not_run(facts.nvidia.nvml.code):  # --root: `gpudoctor fix` would act on the system that it runs in
@@ -68,10 +68,13 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
             continue
         if number > 1 and (fix.message.startswith("If ") or fix.impact in DESTROYS):  # the better way is typed
             continue
-        if can_carry(fix.tasks, fix.place):
-            choice = f" --choice {number}" if number > 1 else ""
-            root = " --with-root" if fix.root and not fix.as_root else ""
-            return f"gpudoctor fix {id_}{choice}{root}{' --reboot' if all(map(ends_sessions, fix.tasks)) else ''}"
+        if not can_carry(fix.tasks, fix.place):
+            if fix.place == "here" and all(isinstance(one, Variable) for one in fix.tasks) and fix.tasks:
+                return ""  # what is typed into one's own shell is the better way
+            continue
+        choice = f" --choice {number}" if number > 1 else ""
+        root = " --with-root" if fix.root and not fix.as_root else ""
+        return f"gpudoctor fix {id_}{choice}{root}{' --reboot' if all(map(ends_sessions, fix.tasks)) else ''}"
     return ""
 
 

@@ -255,6 +255,8 @@ def _role(case: _Case, root: _Case) -> str:
 def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> SymptomEntry:
     if case.raised is not None:
         own = not case.raised.gpu and not case.findings and _OWN.match(case.raised.text) is not None
+        # What Python raises in words that have nothing to do with GPUs is near to no row.
+        asks = not own and (case.raised.gpu or case.raised.program != "Python")
         told, unknown = case.reported, OWN_WORDS if own else UNKNOWN_WORDS
         words = _ABOUT_GPU if case.raised.gpu else _EXPLAINED_HERE
         return SymptomEntry(
@@ -266,7 +268,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
-            nearest=() if case.findings or own or told.meaning else nearest(case.raised.text),
+            nearest=nearest(case.raised.text) if asks and not (case.findings or told.meaning) else (),
             fixes=() if case.findings else fix_entries(told.fixes, facts) or ((_DEBUG,) if own else ()),
             unexplained=not (case.findings or told.decided),
         )

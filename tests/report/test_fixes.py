@@ -41,10 +41,11 @@ def test_outside_of_a_container_its_root_is_nobody() -> None:
         ((LOAD,), machine(uid=0), "gpudoctor fix a.b"),
         ((LOAD,), machine(sudo=False), ""),
         ((LOAD, INSTALL), machine(sudo=False), "gpudoctor fix a.b --choice 2"),
+        ((Fix("Ask."), Fix("Set it.", (export("A", "b"),)), LOAD), machine(), ""),  # the better way is typed
         (
-            (Fix("Ask."), Fix("Set it.", (export("A", "b"),)), LOAD),
+            (Fix("Ask."), LOAD),
             machine(),
-            "gpudoctor fix a.b --choice 3 --with-root",
+            "gpudoctor fix a.b --choice 2 --with-root",
         ),
         ((Fix("Look.", (query("nvidia-smi"),)),), machine(), ""),
         ((Fix("Name it.", (cmd("docker", "restart", NAME),)),), machine(), ""),

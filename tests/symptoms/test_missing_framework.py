@@ -32,10 +32,17 @@ def test_a_python_of_the_distribution_is_left_alone() -> None:
     assert typed(setup.tasks) == ("gpudoctor setup pytorch",)
 
 
-@pytest.mark.parametrize(("module", "area"), [("jaxlib", "jax"), ("tensorflow", "tensorflow"), ("cupy", "cupy")])
+@pytest.mark.parametrize(("module", "area"), [("tensorflow", "tensorflow"), ("cupy", "cupy")])
 def test_other_frameworks_are_planned(module: str, area: str) -> None:
     found = extracted("missing_framework", [f"ModuleNotFoundError: No module named '{module}'"], machine("ada"))
     assert [typed(fix.tasks) for fix in found.fixes] == [(f"gpudoctor setup {area}",)]
+
+
+@pytest.mark.parametrize(("module", "spec"), [("jaxlib", "'jax[cuda"), ("onnxruntime", "'onnxruntime-gpu[cuda")])
+def test_what_is_one_package_is_installed_here(module: str, spec: str) -> None:
+    found = extracted("missing_framework", [f"ModuleNotFoundError: No module named '{module}'"], machine("ada"))
+    assert spec in typed(found.fixes[0].tasks)[0]
+    assert typed(found.fixes[1].tasks)[0].startswith("gpudoctor setup ")
 
 
 def test_where_it_is_installed_another_python_ran() -> None:

@@ -66,6 +66,8 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
         return NOTHING
     here = [p for p in checked if one.module == "torch" and p.externally_managed is not True]
     fixes = [fix for python in here[:1] for fix in reinstall_torch(facts, python)[:1]]
+    if one.module in ("onnxruntime", "jax") and gpus_of(facts, "nvidia") and checked[0].externally_managed is not True:
+        fixes = [_installed(one.module, one.title, checked[0], facts)]
     planned = f"Plan a new environment with the {one.title} that fits this machine; --run creates it."
     fixes.append(Fix(planned, (cmd("gpudoctor", "setup", one.area),)))
     if here:
@@ -77,6 +79,14 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
         fixes.append(Fix(f"{message}then let the build see it.", (build,)))
     missing = f"{one.title} is not installed in {' or '.join(python.path for python in checked)}"
     return Extracted(meaning=missing, fixes=tuple(fixes), decided=True)
+
+
+def _installed(module: str, title: str, python: Python, facts: Facts) -> Fix:
+    """Install a framework that comes as one package with its libraries into the environment that runs."""
+    message = f"Install {title} with its CUDA libraries."
+    if module == "jax":
+        return frameworks.jax_with_plugin(facts, python, None, message)
+    return Fix(message, (install(python, frameworks.onnxruntime_spec(facts, python)),), "reinstall-package")
 
 
 def _isolated(module: str, title: str, checked: Sequence[Python], facts: Facts) -> Extracted:

@@ -281,7 +281,7 @@ def test_no_newer_pytorch_where_none_with_it_supports_the_gpu() -> None:
     assert commands(import_fails, old).startswith("Install an older release of somepkg, from before it used torch.int1")
 
 
-CACHE = "ImportError: cannot import name 'EncoderDecoderCache' from 'transformers' (/opt/env/transformers/__init__.py)"
+CACHE = "ImportError: cannot import name 'SomethingOfIt' from 'transformers' (/opt/env/transformers/__init__.py)"
 
 
 def test_the_older_of_two_is_upgraded() -> None:
