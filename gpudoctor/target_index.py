@@ -225,7 +225,7 @@ ONLY_WITH = {
     "cuda.nvcc-mismatch": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "cuda.nvcc-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices"),
     "cuda.nvcc-too-old": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=deep-gemm,flashinfer-python,sgl-kernel,sglang-kernel"),
-    "cuda.nvvm-missing": ("targets:pythons", "pythons.packages.name=numba-cuda,numba"),
+    "cuda.nvvm-missing": ("targets:pythons", "pythons.packages.name=numba-cuda"),
     "cuda.nvvm-newer-than-linker": ("targets:pythons", "pythons.packages.name=numba-cuda"),
     "cuda.ptx-too-new": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=numba,numba-cuda,openmm,openmm-cuda-*"),
     "cuda.python-headers-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly"),

@@ -1,13 +1,10 @@
-"""Numba's CUDA target without libNVVM."""
+"""numba-cuda without libNVVM."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
-from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.queries.build_toolkit import has_nvvm
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
-from gpudoctor.queries.frameworks import uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.libraries import cuda_major
 from gpudoctor.queries.loading import failures
@@ -29,15 +26,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return (Fix(message, (install(on.python, f"numba-cuda[cu{number}]"),), "reinstall-package", verify=proof),)
 
 
-def _target_of_numba(on: OnPython) -> Package | None:
-    """Numba with its own CUDA target, where nothing here is known to need Numba for the CPU, or another GPU package."""
-    row = next(row for row in release_families().newer_driver if row.package == "numba")
-    spared = any(package(on.python, name) for name in row.spared_by)
-    return None if spared or any(map(uses_gpu, on.python.frameworks)) else package(on.python, "numba")
-
-
 @check(
-    title="libNVVM is missing: Numba cannot compile kernels",
+    title="libNVVM is missing: numba-cuda cannot compile kernels",
     severity=Severity.ERROR,
     cause="Numba compiles kernels with CUDA's libNVVM and libdevice, which neither the driver nor `pip install "
     "numba-cuda` installs ('NvvmSupportError'); its extra cu12 or cu13, a conda package or the CUDA Toolkit does.",
@@ -47,18 +37,16 @@ def _target_of_numba(on: OnPython) -> Package | None:
         "https://github.com/numba/numba/issues/7006",
     ),
     targets=pythons,
-    only_with=("pythons.packages.name=numba-cuda,numba",),
+    only_with=("pythons.packages.name=numba-cuda",),
     caused_by=(*CUDA_SYSTEM, "python.*", "cuda.home-stale", "packages.part-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def nvvm_missing(on: OnPython) -> Problem | None:
-    """numba-cuda, or Numba alone, without a wheel, a conda package or a toolkit that has NVVM."""
-    found = package(on.python, "numba-cuda") or _target_of_numba(on)
+    """numba-cuda without a wheel, a conda package or a toolkit that has NVVM."""
+    found = package(on.python, "numba-cuda")
     if found is None or not nvidia_gpus(on.facts) or has_nvvm(on.facts, on.python):
         return None
-    message = f"{found.name} {found.version} is installed, but CUDA's compiler library libNVVM was not found."
-    if found.name == "numba":  # which may be there for the CPU alone
-        return Problem(f"{message} A program that uses numba.cuda fails.", severity=Severity.ADVICE)
+    message = f"numba-cuda {found.version} is installed, but CUDA's compiler library libNVVM was not found."
     # An import that fails was seen to fail, and comes first: only a program that compiles kernels notices this one.
     return Problem(message, severity=Severity.WARNING if failures(on.python) else None)

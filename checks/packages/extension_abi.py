@@ -3,10 +3,11 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Extension, Framework
 from gpudoctor.fixes.extensions import rebuild
+from gpudoctor.knowledge.import_errors import survived
 from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.extensions import COMPANIONS, abi, built_for, is_for_another, lack, pin, strangers, unfit
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.loading import failures, torch_symbol_in
+from gpudoctor.queries.loading import failures, imports_of, torch_symbol_in
 from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import OnPython, pythons
 
@@ -28,7 +29,11 @@ def _unfit(on: OnPython) -> tuple[Extension, ...]:
 
     The loader names what the files do not show: a library may leave it to its package to import PyTorch first.
     """
-    found = [e for e in unfit(on.python) if e.package not in COMPANIONS and not is_for_another(e, on.python)]
+    # A package that was imported, and says nothing of it, does without that library.
+    whole = {
+        o.package for o in imports_of(on.python) if o.error is None and not (o.died or survived(o.package, o.stderr))
+    }
+    found = [e for e in unfit(on.python) if e.package not in (*COMPANIONS, *whole) and not is_for_another(e, on.python)]
     there = {e.package for e in found} | set(COMPANIONS)
     for one, error in failures(on.python):
         if one.package not in there and (symbol := torch_symbol_in(error)):

@@ -35,7 +35,9 @@ class _Built(msgspec.Struct, frozen=True):
 
 
 def _built(package: Package) -> set[_Built]:
-    """What its extension modules are for; stable-ABI modules (abi3) have no such tag."""
+    """What its extension modules are for; empty where it has some of the stable ABI, which are for many Pythons."""
+    if any(".abi3." in name for name in package.libraries):
+        return set()
     found = (_TAG.search(name) for name in package.libraries if ".cpython-" in name)
     return {_Built(f"{match[1]}.{match[2]}", match[3] or "") for match in found if match}
 

@@ -257,7 +257,10 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
         own = not case.raised.gpu and not case.findings and _OWN.match(case.raised.text) is not None
         # What Python raises in words that have nothing to do with GPUs is near to no row.
         asks = not own and (case.raised.gpu or case.raised.program != "Python")
+        inside = case.raised.frames[0] if own and case.raised.frames else ""
         told, unknown = case.reported, OWN_WORDS if own else UNKNOWN_WORDS
+        if inside and inside not in BY_MODULE:
+            unknown = f"an error that gpudoctor does not know, in the code of {inside}; nothing in it points to the GPU"
         words = _ABOUT_GPU if case.raised.gpu else _EXPLAINED_HERE
         return SymptomEntry(
             id="",

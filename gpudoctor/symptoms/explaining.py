@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import BY_AREA, BY_MODULE
@@ -18,12 +19,17 @@ GPU_CHECKS = (
     "device.no-gpu", "cluster.*", "cloud.*", "intel.*", "environment.*", "driver.*", "container.*", "wsl.*", "rocm.*",
     "fabric.*", "mig.*", "device.*",
 )  # fmt: skip
+_OF_GPU = pattern(r"(?i)gpu|cuda")
 # What lacks what, in CPython's words: a module a name, or a package a name that is imported from it.
 _LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name '(\w+)' from '([\w.]+)'")
 _LONG = 22  # letters of an exception that no other one shares by chance: "ImportError: numpy" does not do
 NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but anyone who wants a GPU needs no other reason
 
-ADVISES = (*NO_GPU, "python.notebook-kernel-elsewhere")  # advice that is the reason where a program fails
+ADVISES = (
+    *NO_GPU,
+    "python.notebook-kernel-elsewhere",
+    "packages.cpu-package",
+)  # advice that is the reason where a program fails
 
 
 def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
@@ -57,6 +63,8 @@ def saying(text: str, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, .
         said = " ".join((finding.message, *finding.evidence, *(one.message for one in finding.consequences)))
         said = " ".join(said.split())
         whole = any(len(part) >= _LONG and part in said for part in quoted)
+        of_cpu = finding.check == "packages.cpu-package" and bool(words) and _OF_GPU.search(text) is not None
+        whole = whole or (of_cpu and any(finding.message.startswith(distribution_of(word)) for word in words))
         if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
             found.append(finding)
     return tuple(found)

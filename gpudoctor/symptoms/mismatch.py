@@ -28,6 +28,9 @@ _OF_MODULE = pattern(
     r"|ImportError: cannot import name '(\w+)' from '([\w.]+)'|ModuleNotFoundError: No module named '(\w+\.[\w.]+)')"
 )
 _OF_CALL = pattern(r"TypeError: .*(?:unexpected keyword argument|required (?:positional|keyword-only) argument)")
+# What pickle says of an object whose class the installed release does not have (Lib/pickle.py, Modules/_pickle.c).
+_PICKLED = pattern(r"Can't get attribute '(\w+)' on <module '(\w+)\.[\w.]+' from")
+_CALLED = pattern(r"TypeError: ([\w.]+\(\))")
 # CPython's words where a module is used while it is imported: mostly by itself, as a file that is called like it.
 _HIDDEN = pattern(r"partially initialized module '(\w+)'")
 _FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
@@ -68,6 +71,8 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted
     if hidden := _HIDDEN.search(text):
         hides = hidden[1] not in frames and _environment(facts, hidden[1]) is not None
         return _of_file(hidden[1]) if hides else NOTHING
+    if pickled := _PICKLED.search(text):
+        return _of_pickle(facts, *pickled.groups())
     if not frames or not (found or (caller and caller not in BY_MODULE and _OF_CALL.search(text))):
         return NOTHING
     file = _FILE.search(text)
@@ -96,7 +101,9 @@ def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None
     one = PackageImport(package=own.name, version=own.version, module=module, error=text)
     name = f"{own.name} {release(own.version)}"
     if theirs is None:
-        meaning = f"the package {name} passes arguments that a function does not take: one of another release"
+        called = _CALLED.search(text)
+        what = f"{called[1]} " if called else "a function "
+        meaning = f"the package {name} calls {what}with arguments that it does not take: that is of another release"
         return Extracted(meaning=f"{meaning}; {_GPU}", fixes=any_release(on, one))
     pair = f"the packages {name} and {theirs.name} {release(theirs.version)} do not fit"
     meaning = f"{pair}: {theirs.name} lacks {lacked or 'a module'}, which {own.name} uses; {_GPU}"
@@ -134,6 +141,15 @@ def _of_file(module: str) -> Extracted:
     tasks = (cmd("mv", f"{module}.py", f"{module}_own.py"), cmd("rm", "-rf", "__pycache__"))
     message = "Rename it, in the directory of the program; where two of its own modules import each other, part them."
     return Extracted(meaning=meaning, fixes=(Fix(message, tasks),), decided=True)
+
+
+def _of_pickle(facts: Facts | None, name: str, module: str) -> Extracted:
+    """A file that holds an object of another release of a package."""
+    on, distribution = _environment(facts, module), distribution_of(module)
+    meaning = f"the file holds a {name} of {distribution}, which the installed release does not have; {_GPU}"
+    task = install(on.python, distribution, upgrade=True) if on else pip("--upgrade", distribution)
+    fix = Fix(f"Upgrade {distribution}: mostly a newer release has written the file.", (task,), "reinstall-package")
+    return Extracted(meaning=meaning, fixes=(fix,), decided=True)
 
 
 def _removed(theirs: Package, text: str) -> Removed | None:

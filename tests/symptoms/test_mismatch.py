@@ -121,6 +121,18 @@ def test_a_call_of_the_programs_own_upgrades_no_package() -> None:
     assert own.fixes[0].commands == ("torch.load(path, weights_only=False)",)
 
 
+def test_a_file_of_a_newer_release() -> None:
+    text = "AttributeError: Can't get attribute 'C3k2' on <module 'ultralytics.nn.modules.block' from '/env/x.py'>"
+    entry = first(traced(text, "/home/me/x.py", "torch/serialization.py"), here(("ultralytics", "8.2.79", ())))
+    assert entry.meaning.startswith("the file holds a C3k2 of ultralytics, which the installed release does not have")
+    assert "install --upgrade ultralytics" in entry.fixes[0].commands[0]
+
+
+def test_a_file_of_a_newer_release_where_nothing_is_known() -> None:
+    text = "AttributeError: Can't get attribute 'C3k2' on <module 'ultralytics.nn.modules.block' from '/env/x.py'>"
+    assert first(traced(text, "torch/x.py")).fixes[0].commands == ("python -m pip install --upgrade ultralytics",)
+
+
 def test_what_a_release_removed_is_had_again_by_the_one_before() -> None:
     text = "AttributeError: module 'mediapipe' has no attribute 'solutions'"
     entry = first(traced(text, "/home/me/x.py"), here(("mediapipe", "0.10.35", ())))
@@ -147,7 +159,9 @@ def test_an_error_of_the_program_is_none_of_packages(text: str, files: tuple[str
 def test_a_call_with_other_arguments_upgrades_who_calls() -> None:
     facts = here(("transformers", "4.40.0", ("accelerate>=0.21",)), ("accelerate", "1.12.0", ()))
     entry = first(traced(CALL, "/home/me/x.py", "transformers/trainer.py"), facts)
-    assert entry.meaning.startswith("the package transformers 4.40.0 passes arguments that a function does not take")
+    assert entry.meaning.startswith(
+        "the package transformers 4.40.0 calls Accelerator.__init__() with arguments that it does not take"
+    )
     assert any("--upgrade transformers" in line for one in entry.fixes for line in one.commands)
 
 

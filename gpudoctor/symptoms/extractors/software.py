@@ -10,7 +10,7 @@ from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import known_or
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import cmd, code, export, query
+from gpudoctor.tasks import Tasks, cmd, code, export, query
 
 _SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut may end in the number
 
@@ -215,13 +215,23 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:
     top = found[1].partition(".")[0]
     known = top in import_errors().imported_as or top in _OF_SETUPTOOLS
     name = "setuptools<82" if top in _OF_SETUPTOOLS else distribution_of(top)
-    message = f"Install {name} into the Python that runs (the first command names it)."
+    message, commands = _into_python(name, facts)
     if not known:
-        message = f"{message[:-2]}); if {top} is a file of your own, run the program in its directory."
-    commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(name))
+        message = f"{message[:-1]}; if {top} is a file of your own, run the program in its directory."
     others = [python.pip for python in facts.pythons if isinstance(python.pip, str)] if facts else []
     details = tuple(f"`pip` on PATH installs for {one}, and not for this Python." for one in others[:1])
     return Extracted(details=details, fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
+
+
+def _into_python(name: str, facts: Facts | None) -> tuple[str, Tasks]:
+    """How to install a package into the Python that ran: the one that was checked, where that is one alone."""
+    from gpudoctor.fixes.python import install  # for few messages
+
+    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    if len(checked) == 1 and checked[0].externally_managed is not True:
+        return f"Install {name} into the Python that was checked.", (install(checked[0], name),)
+    which = query("python", "-c", "import sys; print(sys.executable)")
+    return f"Install {name} into the Python that runs (the first command names it).", (which, pip(name))
 
 
 # "MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0."
@@ -248,8 +258,7 @@ def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if found is None:
         return NOTHING
     words = found[1].replace("'", "").replace('"', "").split()
-    commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(*words))
-    message = "Install what the message names into the Python that runs (the first command names it)."
+    message, commands = _into_python(words[-1], facts)
     return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
 
 

@@ -278,16 +278,6 @@ def test_numba_without_nvvm() -> None:
     assert "cuda-nvvm" in commands(nvvm_missing, numba(conda=own))
 
 
-def test_numbas_own_target_without_nvvm() -> None:
-    """Advice, since Numba may be there for the CPU; nothing where it is known to be."""
-    alone = environment(packages=(package("numba", "0.68.0"),))
-    assert one(nvvm_missing, alone)[1].startswith("numba 0.68.0 is installed, but CUDA's compiler library libNVVM")
-    assert severity(nvvm_missing, alone) == "advice"
-    assert one(nvvm_missing, environment(torch(), packages=(package("numba", "0.68.0"),))) == ("pass", "")
-    cpu = (package("numba", "0.68.0"), package("librosa", "0.11.0"))
-    assert one(nvvm_missing, environment(packages=cpu)) == ("pass", "")
-
-
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
