@@ -8,7 +8,14 @@ from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.loading import clear_executable_stack, import_proof, without_compiled_part
 from gpudoctor.fixes.missing_module import missing_module
-from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, newer_torch_needed, other_release
+from gpudoctor.fixes.other_release import (
+    any_release,
+    blamed,
+    is_of_interface,
+    newer_torch_needed,
+    other_release,
+    release_asked,
+)
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
@@ -19,7 +26,7 @@ from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import NO_CUDA, failures, imports_of, is_native, know_all, lacked_symbol
-from gpudoctor.queries.packages import release
+from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Manual, cmd, export, unset
 
@@ -91,6 +98,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
     if not fixes and (missing := missing_module(on, one)):
         return missing
+    if asked := release_asked(error, {p.name for p in packages_of(on.python)}):
+        message = f"Install the release that {one.package} asks for.{lasting(on.facts)}"
+        return (Fix(message, (install(on.python, asked),), "reinstall-package", verify=proof),)
     if not fixes and row:
         fixes = _steps(on, row, one)
     if other:

@@ -1,6 +1,7 @@
 """Fixes for a package whose import fails over another package, of a release that it was not written for."""
 
 import re
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -34,6 +35,7 @@ _NAMED = pattern(
     r"No module named '(\w+)\.|cannot import name '\w+' from '(\w+)|\bmodule '(\w+)[\w.]*' has no attribute"
     r"|: (\w+)[\w.]* was (?:deprecated|removed) in"
 )
+_ASKED = pattern(r"(?i)\binstall ([\w-]+) ?((?:[<>=!~]=? ?[\w.]*\w,? ?)+)")
 # C++ names of TensorFlow, which each of its minor releases changes.
 _OF_TENSORFLOW = pattern(r"undefined symbol: _ZN\w*?(?:10tensorflow|3tsl)\d")
 # The name that a package lacks, or the whole path of the module.
@@ -183,6 +185,20 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     message = f"Install {other.name} from before {before}: {one.package} {one.version} {why}."
     task = install(on.python, older)
     return Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof), upgraded
+
+
+def release_asked(text: str, installed: Collection[str]) -> str:
+    """The release of a package that an error asks for, "mmcv<2.2.0,>=2.0.0rc4"; "" where it asks for none.
+
+    Args:
+        text: the error: "MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0."
+        installed: the distributions that are there: mmcv-lite is mmcv, too.
+    """
+    found = _ASKED.search(text)
+    if found is None:
+        return ""
+    name = found[1] if found[1] in installed or f"{found[1]}-lite" not in installed else f"{found[1]}-lite"
+    return f"{name}{''.join(found[2].split()).rstrip(',')}"
 
 
 def lacked_in(text: str, other: Package) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
+from gpudoctor.fixes.other_release import release_asked
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import known_or
@@ -234,24 +235,12 @@ def _into_python(name: str, facts: Facts | None) -> tuple[str, Tasks]:
     return f"Install {name} into the Python that runs (the first command names it).", (which, pip(name))
 
 
-# "MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0."
-_ASKED = re.compile(r"(?i)\binstall ([\w-]+) ?((?:[<>=!~]=? ?[\w.]*\w,? ?)+)")
-
-
-def _asked(name: str, releases: str, facts: Facts | None) -> Extracted:
-    """The release of a package that an error asks for, of the distribution that is installed: mmcv-lite is mmcv."""
-    there = {one.name for python in facts.pythons for one in known_or(python.packages, ())} if facts else set()
-    if name not in there and f"{name}-lite" in there:
-        name = f"{name}-lite"
-    message = f"Install the release of {name} that the message asks for."
-    fix = Fix(message, (pip(f"{name}{releases.rstrip(',')}"),), "reinstall-package")
-    return Extracted(fixes=(fix,), decided=True)
-
-
 def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """The command that an error names: "requires Accelerate: `pip install accelerate`"."""
-    if asked := _ASKED.search(lines[0]):
-        return _asked(asked[1], "".join(asked[2].split()), facts)
+    there = {one.name for python in facts.pythons for one in known_or(python.packages, ())} if facts else set()
+    if asked := release_asked(lines[0], there):
+        fix = Fix("Install the release that the message asks for.", (pip(asked),), "reinstall-package")
+        return Extracted(fixes=(fix,), decided=True)
     found = re.search(
         r"pip3? install ((?:-U |--upgrade )?['\"]?[\w.-]+(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+)?)['\"`). ]", lines[0]
     )

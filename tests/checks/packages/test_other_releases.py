@@ -312,6 +312,13 @@ CLEAR = "ImportError: cannot import name 'clear_device_cache' from 'accelerate.u
 FOLDER = "ImportError: cannot import name 'HfFolder' from 'huggingface_hub' (/opt/env/huggingface_hub/__init__.py)"
 
 
+def test_the_release_that_a_package_asks_for_is_installed() -> None:
+    asks = "AssertionError: MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0."
+    facts = having(package("mmdet", "3.3.0"), package("mmcv-lite", "2.2.0"), error=asks, dependent=True)
+    lines = commands(import_fails, facts).splitlines()
+    assert lines == ["Install the release that mmdet asks for.", f"{PIP} install 'mmcv-lite>=2.0.0rc4,<2.2.0'"]
+
+
 def test_the_release_that_has_a_name_is_known() -> None:
     older = having(package("peft", "0.18.0"), package("accelerate", "0.30.1"), error=CLEAR, blamed="accelerate")
     lines = commands(import_fails, older).splitlines()
