@@ -6,7 +6,7 @@ from gpudoctor.fixes.recreate import from_list, in_place
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.targets import OnPython, in_container, pythons
-from gpudoctor.tasks import Shell, cmd, query
+from gpudoctor.tasks import Manual, Shell, cmd, query
 from gpudoctor.tasks.placeholders import REST
 
 _PLAIN = pattern(r"/[\w./+-]+")  # what neither the shell nor sed takes for something else
@@ -38,8 +38,9 @@ def _scripts(on: OnPython) -> tuple[Fix, ...]:
     if not (_PLAIN.fullmatch(old) and _PLAIN.fullmatch(new)):
         return ()
     tasks, undo = _replaced(old, new, new), _replaced(new, old, new)
-    message = f"Put the path of {new} into its scripts, where that of {old} is."
-    return (Fix(message, (tasks,), "change-environment", undo=(undo,), verify=query("head", "-1", f"{new}/bin/pip")),)
+    message = f"Put the path of {new} into its scripts, where that of {old} is, and activate it again."
+    again = Manual(f". {new}/bin/activate")  # the shell has the old path
+    return (Fix(message, (tasks, again), "change-environment", undo=(undo,), verify=query("head", "-1", f"{new}/bin/pip")),)
 
 
 def _replaced(old: str, new: str, place: str) -> Shell:
