@@ -40,7 +40,8 @@ def _scripts(on: OnPython) -> tuple[Fix, ...]:
     tasks, undo = _replaced(old, new, new), _replaced(new, old, new)
     message = f"Put the path of {new} into its scripts, where that of {old} is, and activate it again."
     again = Manual(f". {new}/bin/activate")  # the shell has the old path
-    return (Fix(message, (tasks, again), "change-environment", undo=(undo,), verify=query("head", "-1", f"{new}/bin/pip")),)
+    proof = query("head", "-1", f"{new}/bin/pip")
+    return (Fix(message, (tasks, again), "change-environment", undo=(undo,), verify=proof),)
 
 
 def _replaced(old: str, new: str, place: str) -> Shell:
