@@ -9,7 +9,6 @@ from gpudoctor.facts import Host, UserGroup
 from gpudoctor.machine import Space, Status
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.host import probe
-from gpudoctor.probes.host.environment import environment
 from gpudoctor.recorded_machine import RecordedMachine
 
 ENROOT = "912 801 259:2 /data/enroot/user-1000/pyxis_4711.0 / rw,relatime - xfs /dev/nvme0n1p2 rw\n"
@@ -397,8 +396,3 @@ def test_a_machine_that_shows_nothing() -> None:
     assert isinstance(
         probe(RecordedMachine(commands={"mokutil": ChildResult(argv=(), code=1)})).kernel.secure_boot, Unknown
     )
-
-
-def test_of_a_proxy_only_its_kind_is_kept() -> None:
-    found = environment(RecordedMachine({}, env={"ALL_PROXY": "socks5h://me:secret@10.1.2.3:1080", "all_proxy": ""}))
-    assert found == {"ALL_PROXY": "socks5h://***", "all_proxy": ""}

@@ -46,6 +46,8 @@ def test_rdma_devices() -> None:
         ({"TRITON_PTXAS_PATH": "/gone/ptxas"}, (("TRITON_PTXAS_PATH", "/gone/ptxas", False),)),
         ({"ROCBLAS_TENSILE_LIBPATH": "/cuda/nvvm"}, (("ROCBLAS_TENSILE_LIBPATH", "/cuda/nvvm", True),)),
         ({"ROCBLAS_LAYER": "1"}, ()),
+        ({"SSL_CERT_FILE": "/gone/cacert.pem"}, (("SSL_CERT_FILE", "/gone/cacert.pem", False),)),
+        ({"SSL_CERT_FILE": "/usr/bin/gcc", "CURL_CA_BUNDLE": " "}, ()),  # as on most machines: it is there
     ],
 )
 def test_named_paths(env: dict[str, str], found: tuple[tuple[str, str, bool], ...]) -> None:

@@ -12,9 +12,11 @@ LIBDEVICE = "nvvm/libdevice"
 # Of the table's names: it is read only where one may be set.
 _PREFIXES = (
     *("CC", "CXX", "CUDAHOSTCXX", "NVCC_", "NUMBA_", "TRITON_", "LLAMA_CPP_", "VLLM_NCCL_"),
-    *("CURL_CA_", "REQUESTS_CA_", "SSL_CERT_"),
     *("ROCBLAS_TENSILE_", "HIPBLASLT_TENSILE_", "HIP_DEVICE_LIB_"),
 )
+
+# Set on many machines, and mostly right: of the table's rows too.
+_BUNDLES = ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 
 
 def named_paths(machine: Machine) -> tuple[NamedPath, ...]:
@@ -28,7 +30,8 @@ def _named(machine: Machine) -> Iterator[NamedPath]:
         if flag.startswith(f"{_DATA_DIR}/"):
             path = f"{flag.removeprefix(_DATA_DIR).rstrip('/')}/{LIBDEVICE}"
             yield NamedPath(variable="XLA_FLAGS", path=path, exists=machine.exists(path))
-    if not any(name.startswith(_PREFIXES) for name in env):
+    bundles = (value for name, value in env.items() if name in _BUNDLES and value.startswith("/"))
+    if not any(name.startswith(_PREFIXES) for name in env) and all(map(machine.exists, bundles)):
         return
     from gpudoctor.knowledge.variables import variables
 

@@ -42,8 +42,8 @@ __all__ = ["InterpreterError", "ask_early", "choose", "probe"]
 
 # A package's folder, a script, bytecode, and an extension module that was built in place.
 _SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")
-# The .pth files of environments without editable installations: of virtualenv, setuptools and pywin32.
-_NO_LINKS = ("distutils-precedence.pth", "_virtualenv.pth", "pywin32.pth")
+# The .pth files of environments without editable installations: of coverage, setuptools, virtualenv and pywin32.
+_NO_LINKS = ("a1_coverage.pth", "distutils-precedence.pth", "_virtualenv.pth", "pywin32.pth")
 _SMALL = 1 << 14  # bytes of a directory: some hundred names
 
 
@@ -114,13 +114,25 @@ def _lost_checkouts(
     machine: Machine, folders: Sequence[PathEntry], found: Sequence[FoundDistribution], names: DirectoryNames
 ) -> tuple[LostCheckout, ...]:
     """Editable installations whose directory is gone; each of them has a .pth file in site-packages (PEP 660)."""
-    sites = (entry for entry in folders if entry.is_site)
-    linked = [entry.path for entry in sites if any(n.endswith(".pth") and n not in _NO_LINKS for n in entry.names)]
+    files = (
+        (entry.path, f"{entry.path}/{name}")
+        for entry in folders
+        if entry.is_site
+        for name in entry.names
+        if name.endswith(".pth") and name not in _NO_LINKS
+    )
+    linked = {site for site, path in files if not _leads_somewhere(machine, path)}
     if not linked:
         return ()
     from gpudoctor.probes.python import checkouts  # few environments have such installations
 
     return tuple(checkouts.lost(machine, linked, found, names))
+
+
+def _leads_somewhere(machine: Machine, path: str) -> bool:
+    """Whether a .pth file names directories alone, and all are there; one may import a module that knows the way."""
+    lines = [line.strip() for line in (machine.line(path) or "").splitlines() if line.strip()]
+    return all(line.startswith("/") and machine.exists(line) for line in lines)
 
 
 def _notebook_kernels(machine: Machine, prefix: str, packages: Sequence[Package]) -> tuple[NotebookKernel, ...]:

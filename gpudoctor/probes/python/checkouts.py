@@ -1,7 +1,7 @@
 """Editable installations whose directory is gone."""
 
-from collections.abc import Iterator, Sequence
-from urllib.parse import unquote, urlsplit
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, 
 
 
 def lost(
-    machine: Machine, linked: Sequence[str], found: Sequence[FoundDistribution], names: DirectoryNames
+    machine: Machine, linked: Collection[str], found: Sequence[FoundDistribution], names: DirectoryNames
 ) -> Iterator[LostCheckout]:
     """The distributions that are links to a directory that is not there.
 
@@ -37,10 +37,14 @@ def _folder(text: str) -> str:
     try:
         said = msgspec.json.decode(text)
         editable = said["dir_info"]["editable"] is True
-        place = urlsplit(said["url"])
-    except (msgspec.DecodeError, TypeError, KeyError, ValueError):
+        address = str(said["url"])
+    except (msgspec.DecodeError, TypeError, KeyError):
         return ""
-    return unquote(place.path) if editable and place.scheme == "file" else ""
+    if not editable or not address.startswith("file:///"):
+        return ""
+    # Percent-encoding, RFC 3986: the bytes of a path's UTF-8.
+    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda match: bytes.fromhex(match[1].decode()), address.encode())
+    return raw.decode("utf-8", "replace").removeprefix("file://")
 
 
 def _is_gone(machine: Machine, folder: str) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts, Python
 from gpudoctor.facts.text_types import not_run
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.frameworks import not_tested
-from gpudoctor.queries.loading import imports_of
 from gpudoctor.registry import EXPECT, SMOKED
 from gpudoctor.report.counts import no_problems
 from gpudoctor.report.model import FindingEntry
@@ -78,7 +77,7 @@ def _next(facts: Facts, status: str) -> Iterator[str]:
     """What comes after a check: a framework where there is none, and then the proof that it computes."""
     smoked = {one.module for one in SMOKED}
     lives = [f.live for python in facts.pythons for f in python.frameworks if f.name in smoked]
-    others = any(map(imports_of, facts.pythons))  # what computes on GPUs without a framework
+    others = any(known_or(python.imports, ()) for python in facts.pythons)  # what computes on GPUs without a framework
     if status in ("pass", "warn") and gpus_of(facts) and not (_frameworks(facts) or others):
         yield SETUP
     elif status == "pass" and not facts.smoke.runs and (gpus_of(facts, "nvidia") or gpus_of(facts, "amd")):
@@ -141,7 +140,9 @@ def _proven(facts: Facts) -> list[str]:
 
 def _imported(python: Python) -> list[str]:
     """The packages that were imported where there is no framework to speak of: that shows only that they load."""
-    names = [f"{one.package} {one.version}" for one in imports_of(python) if one.error is None and not one.died]
+    names = [
+        f"{one.package} {one.version}" for one in known_or(python.imports, ()) if one.error is None and not one.died
+    ]
     return [f"Imported: {', '.join(names[:_MOST_NAMES])}."] if names else []
 
 
