@@ -9,7 +9,6 @@ from gpudoctor.checks.packages.another_project import another_project
 from gpudoctor.checks.packages.builds_overwrite import builds_overwrite
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.driver_too_old import driver_too_old
-from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.gpu_too_old import gpu_too_old
 from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
@@ -203,21 +202,6 @@ PLAIN = ("libdgl.so", "libtorch_cpu.so", "_C.abi3.so", "libtorchtext_2.so")
 def test_a_package_with_a_library_for_each_release(libraries: tuple[str, ...], version: Any, outcome: str) -> None:
     facts = environment(torch(version), packages=(package("dgl", "2.1.0", libraries=libraries),))
     assert one(built_for_another_torch, facts)[0] == outcome
-
-
-def test_a_library_for_another_release_lacks_nothing_that_matters() -> None:
-    """It is not loaded with this PyTorch, so that what it lacks is no reason of anything."""
-    lacks = ("_ZN2at10fromDLPackEPK15DLManagedTensor",)
-    path = "/opt/env/lib/python3.11/site-packages/dgl/dgl_sparse/libdgl_sparse_pytorch_{}.so"
-    found = package("dgl", "2.1.0", libraries=GRAPHBOLT)
-    facts = environment(torch("2.6.0+cu124"), packages=(found,))
-
-    def lacking(release: str) -> Facts:
-        one_of = Extension(package="dgl", version="2.1.0", path=path.format(release), unresolved=lacks)
-        return change(facts, "pythons.0.extensions", (one_of,))
-
-    assert one(extension_abi, lacking("2.0.0")) == ("pass", "")
-    assert one(extension_abi, lacking("2.6.0"))[0] == "problem"
 
 
 def test_what_is_said_of_a_library_that_is_missing() -> None:
