@@ -7,6 +7,7 @@ The packages are those of the table and those that are named. One of which PyPI 
 
 import datetime
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ TABLE = ROOT / "gpudoctor" / "knowledge" / "release_dates.toml"
 # What is older stands in no environment that somebody sets up for a GPU today.
 SINCE = "2022"
 _FEW = 4
+_WIDTH = 110
 
 
 class _File(msgspec.Struct):
@@ -58,9 +60,17 @@ def _first_days(answer: bytes, parts: int) -> dict[tuple[int, ...], str]:
     return {key: day for key, day in found.items() if day >= SINCE}
 
 
+def wrapped(text: str) -> str:
+    """A string of TOML; a long one in lines, each of which ends with a backslash that takes the line's end away."""
+    if len(text) < _WIDTH:
+        return f'"{text}"'
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return '"""\\\n  ' + " \\\n  ".join(lines) + '"""'
+
+
 def written(rows: dict[str, str], today: datetime.date) -> str:
     """The text of the table."""
-    lines = "\n".join(f'{name} = "{rows[name]}"' for name in sorted(rows))
+    lines = "\n".join(f"{name} = {wrapped(rows[name])}" for name in sorted(rows))
     return f"""\
 # When the minor releases of packages came out, since {SINCE}: of two packages that do not fit, the older one is
 # the one to upgrade. Written by scripts/release_dates.py.

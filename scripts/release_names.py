@@ -25,6 +25,7 @@ from packaging.version import InvalidVersion, Version  # noqa: E402
 from gpudoctor.knowledge.release_names import Names, release_names  # noqa: E402
 from scripts.refresh_tables import fetch  # noqa: E402
 from scripts.refreshing.pypi import ADDRESS  # noqa: E402
+from scripts.release_dates import wrapped  # noqa: E402
 
 TABLE = ROOT / "gpudoctor" / "knowledge" / "release_names.toml"
 SINCE = "2023"
@@ -138,7 +139,7 @@ def written(rows: dict[str, Names], today: datetime.date) -> str:
     parts = []
     for name in sorted(rows):
         row = rows[name]
-        lines = (f'{key} = "{getattr(row, key)}"' for key in ("module", "added", "removed", "modules"))
+        lines = (f"{key} = {wrapped(getattr(row, key))}" for key in ("module", "added", "removed", "modules"))
         parts.append(f"[package.{name}]\n" + "\n".join(lines))
     return (
         f"""\
