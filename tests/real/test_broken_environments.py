@@ -238,10 +238,16 @@ def test_pip_that_was_killed_before_its_last_step(env: Env) -> None:
 
 @pytest.mark.parametrize("healthy", ["pip"], indirect=True)
 def test_an_environment_that_was_moved(env: Env) -> None:
-    """It is made again next to where it is now, and the program runs there."""
+    """Its scripts get its path; or it is made again next to where it is now. The program runs in both."""
     (env.folder / ".venv").rename(env.folder / "moved")
-    finding = env.check(env.folder / "moved/bin/python")["findings"][0]
+    moved = env.python = env.folder / "moved/bin/python"
+    finding = env.check(moved)["findings"][0]
     assert finding["check"] == "python.environment-moved"
     env.type(finding)
+    pip = subprocess.run([moved.with_name("pip"), "--version"], capture_output=True, text=True, check=True)
+    assert f"{env.folder}/moved/lib" in pip.stdout
+    assert env.whole(moved)
+    assert finding["check"] not in {one["check"] for one in env.check(moved)["findings"]}
+    env.type({"fixes": finding["fixes"][1:]})
     env.python = env.folder / "moved-new/bin/python"
     assert env.whole(env.python)
