@@ -184,6 +184,8 @@ ENVIRONMENT = [
     "| `FORCE_COLOR` | colours where standard output is no terminal |",
     "| `COLUMNS` | the width of the text; at least 40, and prose is never wider than 100 |",
     "| `TERM=dumb` | no colours and no progress |",
+    "| `PYTHONHOME` | where it names another Python, no program of a virtual environment starts, gpudoctor neither: "
+    "`env -u PYTHONHOME gpudoctor check` |",
     "",
     "Progress is shown on standard error and only on a terminal. Ctrl-C, SIGTERM and SIGHUP end the run with the",
     "exit codes 130, 143 and 129, and leave no process behind. A reader that closes the pipe gives 141.",

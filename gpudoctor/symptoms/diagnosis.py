@@ -12,6 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
+from gpudoctor.report.renderers.closing import INVITATIONS
 from gpudoctor.symptoms.explaining import ADVISES, GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place, saying
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
@@ -111,6 +112,7 @@ def explained(
         report,
         findings=tuple(ordered),
         symptoms=tuple(entries),
+        next=tuple(one for one in report.next if not (entries and one in INVITATIONS)),
         ranks=tuple(ranks),
         log_origin=LogOrigin(where=found.where, evidence=found.evidence, typed=log.typed),
     )

@@ -179,6 +179,7 @@ FRAMEWORKS = [
     Sample("model-of-keras-3", trace("TypeError: Error when deserializing class 'InputLayer' using config={}. Exception encountered: Unrecognized keyword arguments: ['batch_shape']")),
     Sample("dataset-script", trace("RuntimeError: Dataset scripts are no longer supported, but found c4.py", "datasets/load.py")),
     Sample("json-config", trace("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)", "deepspeed/x.py")),
+    Sample("python-home", "Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding\nPython runtime state: core initialized\nModuleNotFoundError: No module named 'encodings'\n"),
     Sample("file-missing", trace("FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'")),
     Sample("file-closed", trace("PermissionError: [Errno 13] Permission denied: '/data/checkpoints'")),
     Sample("ffmpeg", trace("FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg'", "whisper/audio.py")),

@@ -25,6 +25,12 @@ ON_CPU = "No GPU was found, so the smoke tests ran on the CPU and prove nothing 
 _MOST_NAMES = 12  # of packages that were not imported
 SETUP = "Next: `gpudoctor setup pytorch` plans the PyTorch that fits this machine."
 PROOF = "Next: `gpudoctor smoke` tests that the GPU computes correctly, and how fast."
+STILL_FAILS = (
+    "If a program still fails, `gpudoctor run -- COMMAND` runs it and explains its error. Check its own environment: "
+    "with its Python (--python PATH), as its user, in its container."
+)
+# What to do after a check; who asked about an error has another question.
+INVITATIONS = (SETUP, PROOF, STILL_FAILS)
 NOTHING = "None of the selected checks applies to this machine, so nothing was checked."
 
 
@@ -66,10 +72,7 @@ def closing(
         lines.append(ADVICE)
     lines += _next(facts, status if command == "check" and not (chosen or recorded) else "")
     if status == "pass" and not (facts.quick or chosen or recorded) and lines:
-        lines.append(
-            "If a program still fails, `gpudoctor run -- COMMAND` runs it and explains its error. Check its own "
-            "environment: with its Python (--python PATH), as its user, in its container."
-        )
+        lines.append(STILL_FAILS)
     return tuple(lines)
 
 
