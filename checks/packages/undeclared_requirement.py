@@ -198,7 +198,7 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A package needs another one, or another release of it, that its metadata does not name",
+    title="A requirement that the package does not declare is missing or has the wrong version",
     severity=Severity.WARNING,
     cause="The package uses an interface or a library that only some releases of the other one have, or imports it to "
     "recognize the GPU, but does not require it in its metadata: pip installs or keeps any release or none, and "

@@ -56,7 +56,7 @@ def only(installer: Installer, index: str | None, configured: str | None) -> Sou
         return Source(source)
     if installer == "uv":
         return Source(before_others(index), note=f"--index comes before the indexes of {configured}.")
-    note = f"PIP_EXTRA_INDEX_URL replaces the extra index of {configured}, which may have another build."
+    note = f"PIP_EXTRA_INDEX_URL keeps pip from another build that the extra index of {configured} may have."
     return Source(source, (("PIP_EXTRA_INDEX_URL", index),), note)
 
 
