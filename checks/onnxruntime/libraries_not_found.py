@@ -19,12 +19,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     nowhere = [need for need in lacking if need.wheel is None]
     version = text_of(on.framework.version)
     row = onnxruntime.release(version) if version[:1].isdigit() else None
-    fixes = [_preload(on, version)] if len(nowhere) < len(lacking) else []
+    fixes = [*_found(on, version)] if len(nowhere) < len(lacking) else []
     if nowhere and row and row.extras:
         spec = f"onnxruntime-gpu[cuda,cudnn]=={version}"
         message = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{lasting(on.facts)}"
         fixes.insert(0, Fix(message, (install(on.python, spec),), "reinstall-package", verify=_proof(on, version)))
-        fixes.append(_preload(on, version))
+        fixes += _found(on, version) if len(fixes) == 1 else []
     return tuple(fixes) or (_system(on),)
 
 
@@ -32,20 +32,35 @@ def _proof(on: OnFramework, version: str) -> Task:
     return onnxruntime_verify(on.python, preload=onnxruntime.can_preload(version))
 
 
-def _preload(on: OnFramework, version: str) -> Fix:
-    if version[:1].isdigit() and onnxruntime.can_preload(version):
-        message = (
-            "Let the program load the libraries of the wheels before its first session: call "
-            "onnxruntime.preload_dlls() there, or import torch first, which loads the same ones."
-        )
-        command = query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()")
-        return Fix(message, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
-    folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
+def _found(on: OnFramework, version: str) -> tuple[Fix, ...]:
+    """Let the loader find the wheels' libraries: by the shell, with the program as it is, or by the program itself.
+
+    Where PyTorch is installed, it has loaded its own by then, which are the wheels' as well.
+    """
+    folders = ":".join(dict.fromkeys(str(need.wheel).rpartition("/")[0] for need in missing(on) if need.wheel))
     message = (
-        "Add the directories of the wheels to LD_LIBRARY_PATH before Python starts, or import torch before onnxruntime."
+        "Add the directories of the wheels to LD_LIBRARY_PATH where the program is started, which stays as it is"
+        f"{'' if _can_preload(version) else ', or import torch in it before onnxruntime'}."
     )
     undo, proof = (unset("LD_LIBRARY_PATH"),), onnxruntime_verify(on.python)
-    return Fix(message, (export("LD_LIBRARY_PATH", folders),), "change-environment", undo=undo, verify=proof)
+    path = Fix(
+        message, (export("LD_LIBRARY_PATH", folders, "before"),), "change-environment", undo=undo, verify=proof
+    )
+    by_shell = (path,) if folders else ()
+    if not _can_preload(version):
+        return by_shell
+    code = Fix(
+        "Or change the program: let it call onnxruntime.preload_dlls() before its first session, or import torch "
+        "first, which loads the same libraries. This shows that the call works.",
+        (query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()"),),
+        "change-environment",
+        verify=onnxruntime_verify(on.python, preload=True),
+    )
+    return (code, *by_shell) if one_of(on.python, "torch") else (*by_shell, code)
+
+
+def _can_preload(version: str) -> bool:
+    return version[:1].isdigit() and onnxruntime.can_preload(version)
 
 
 def _system(on: OnFramework) -> Fix:

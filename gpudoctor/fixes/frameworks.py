@@ -3,8 +3,16 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Python
+from gpudoctor.fixes.bounds import bounded
 from gpudoctor.fixes.python import NEW, REMOVE_NEW, add, install, lasting, manager_of, new_environment, uninstall
-from gpudoctor.fixes.torch_build import driver_cuda, has_wheel_here, reinstall_torch, torch_choice, torch_verify
+from gpudoctor.fixes.torch_build import (
+    driver_cuda,
+    has_wheel_here,
+    reinstall_torch,
+    torch_choice,
+    torch_family,
+    torch_verify,
+)
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
@@ -73,10 +81,10 @@ def _torch(facts: Facts, python: Python) -> tuple[Fix, ...]:
     plain = default and chosen and version(default)[0] == version(chosen)[0] and facts.host.system == "Linux"
     if not (plain and choice and row and facts.host.architecture == "x86_64" and manager_of(python) != "pixi"):
         return reinstall_torch(facts, python)
-    if not has_wheel_here(facts, python, choice.version):
+    if not has_wheel_here(facts, python, choice.version) or len(torch_family(python)) > 1:
         return reinstall_torch(facts, python)
     message = f"Install PyTorch; PyPI's build ({row.default}) supports this GPU, this Python and the driver."
-    commands = add(python, "torch")
+    commands = add(python, bounded(python, "torch") or "torch")
     return (Fix(f"{message}{lasting(facts)}", commands, "reinstall-package", verify=torch_verify(python)),)
 
 

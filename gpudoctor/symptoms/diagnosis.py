@@ -180,7 +180,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
             continue
         left = [f for f in found if f.check not in said.rules_out]
         findings = () if of_engine(hit.symptom, facts) else explaining(hit.symptom.checks, areas(hit), left)
-        findings = findings or (saying(hit.text, left) if hit.frames else ())
+        findings = findings or (saying(hit.text, left, hit.frames) if hit.frames else ())
         rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
         rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
         cases.append(_Case(rank, hit.line, hit, None, said, findings))
@@ -188,7 +188,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     told = [one for one in _raised(log) if not (meant and one.passed_on and _OWN.match(one.text))]
     for number, one in enumerate(told):
         own = areas_of(one.packages)
-        findings = saying(one.text, found) or explaining(GPU_CHECKS if one.gpu else (), own, found)
+        findings = saying(one.text, found, one.frames) or explaining(GPU_CHECKS if one.gpu else (), own, found)
         said = mismatch(one.text, one.frames, facts)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, said, findings))
     return sorted(cases, key=lambda case: case.order), harmless

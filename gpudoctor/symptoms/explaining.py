@@ -22,6 +22,9 @@ GPU_CHECKS = (
 _OF_GPU = pattern(r"(?i)gpu|cuda")
 # What lacks what, in CPython's words: a module a name, or a package a name that is imported from it.
 _LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name '(\w+)' from '([\w.]+)'")
+_ABSENT = pattern(r"No module named '([\w.]+)'")
+# Checks of a package's files: what its modules lack was removed or overwritten.
+_OF_FILES = ("packages.builds-overwrite", "packages.modules-overwritten", "packages.files-mixed", "python.half-removed")
 _LONG = 22  # letters of an exception that no other one shares by chance: "ImportError: numpy" does not do
 NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but anyone who wants a GPU needs no other reason
 
@@ -47,15 +50,17 @@ def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) ->
     return min((place(id_, wanted, exact) for id_ in own), default=len(wanted))
 
 
-def saying(text: str, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = ()) -> tuple[FindingEntry, ...]:
     """The findings that are about an exception: they quote its words, or name what lacks what.
 
     Args:
         text: the exception's line.
         findings: of the machine.
+        frames: the top packages of the traceback's files.
     """
     named = _LACKS.search(text)
     words = [part for part in named.groups() if part] if named else []
+    modules = [part.partition(".")[0] for part in (*words, *_ABSENT.findall(text))]
     first = re.split(r" \(/|\. (?=[A-Z])", text)[0]
     quoted = [" ".join(part.split()).rstrip(".: ") for part in (first, first.partition(": ")[2])]
     found = []
@@ -65,9 +70,18 @@ def saying(text: str, findings: Sequence[FindingEntry]) -> tuple[FindingEntry, .
         whole = any(len(part) >= _LONG and part in said for part in quoted)
         of_cpu = finding.check == "packages.cpu-package" and bool(words) and _OF_GPU.search(text) is not None
         whole = whole or (of_cpu and any(finding.message.startswith(distribution_of(word)) for word in words))
+        of_keras = finding.check == "packages.keras-backend-missing" and "keras" in frames
+        about = finding.check in _OF_FILES or of_keras
+        whole = whole or (about and any(_names(finding, module) for module in modules))
         if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
             found.append(finding)
     return tuple(found)
+
+
+def _names(finding: FindingEntry, module: str) -> bool:
+    """Whether a finding's message names the package or framework of a module."""
+    title = BY_AREA[AREAS[module]].title if module in AREAS else distribution_of(module)
+    return re.search(rf"(?<![\w-]){re.escape(title)}(?![\w-])", finding.message) is not None
 
 
 def place(id_: str, wanted: Sequence[str], exact: bool = False) -> int:

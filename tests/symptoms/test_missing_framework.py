@@ -19,8 +19,9 @@ def test_pytorch_is_installed_in_the_build_that_setup_would_choose(branch: int) 
     assert found.meaning == f"PyTorch is not installed in {path}"
     planned: Wheel = made(facts, "torch", driver="no").wheels[0]
     own, setup, build = found.fixes
-    index = f"https://download.pytorch.org/whl/{planned.variant}"
-    assert typed(own.tasks) == (f"{path} -m pip install --index-url {index} torch",)
+    # PyPI has one build of each release, for CUDA 13 today, which needs driver 580.
+    index = "" if branch == 580 else f"--index-url https://download.pytorch.org/whl/{planned.variant} "
+    assert typed(own.tasks) == (f"{path} -m pip install {index}torch",)
     assert typed(setup.tasks) == ("gpudoctor setup pytorch",)
     assert "--no-build-isolation" in typed(build.tasks)[0]
 
@@ -32,17 +33,25 @@ def test_a_python_of_the_distribution_is_left_alone() -> None:
     assert typed(setup.tasks) == ("gpudoctor setup pytorch",)
 
 
-@pytest.mark.parametrize(("module", "area"), [("tensorflow", "tensorflow"), ("cupy", "cupy")])
-def test_other_frameworks_are_planned(module: str, area: str) -> None:
-    found = extracted("missing_framework", [f"ModuleNotFoundError: No module named '{module}'"], machine("ada"))
-    assert [typed(fix.tasks) for fix in found.fixes] == [(f"gpudoctor setup {area}",)]
-
-
-@pytest.mark.parametrize(("module", "spec"), [("jaxlib", "'jax[cuda"), ("onnxruntime", "'onnxruntime-gpu[cuda")])
-def test_what_is_one_package_is_installed_here(module: str, spec: str) -> None:
-    found = extracted("missing_framework", [f"ModuleNotFoundError: No module named '{module}'"], machine("ada"))
+@pytest.mark.parametrize(
+    ("line", "spec"),
+    [
+        ("No module named 'jaxlib'", "'jax[cuda"),
+        ("No module named 'onnxruntime'", "'onnxruntime-gpu[cuda"),
+        ("No module named 'tensorflow'", "'tensorflow[and-cuda]=="),
+        ("No module named 'cupy'", "'cupy-cuda1"),
+        ("Cannot use GPU, CuPy is not installed", "'cupy-cuda1"),
+    ],
+)
+def test_a_framework_is_installed_here_or_planned(line: str, spec: str) -> None:
+    found = extracted("missing_framework", [line], machine("ada"))
     assert spec in typed(found.fixes[0].tasks)[0]
     assert typed(found.fixes[1].tasks)[0].startswith("gpudoctor setup ")
+
+
+def test_tensorflow_is_not_put_beside_another_framework() -> None:
+    found = extracted("missing_framework", ["No module named 'tensorflow'"], with_framework(framework()))
+    assert [typed(fix.tasks) for fix in found.fixes] == [("gpudoctor setup tensorflow",)]
 
 
 def test_where_it_is_installed_another_python_ran() -> None:

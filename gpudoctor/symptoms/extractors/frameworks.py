@@ -19,7 +19,7 @@ from gpudoctor.fixes.by_message import (
     without_library_path,
 )
 from gpudoctor.fixes.python import install
-from gpudoctor.fixes.torch_build import driver_cuda, reinstall_torch
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.maybe import phrase
@@ -57,20 +57,20 @@ def _built(lines: Sequence[str]) -> str | None:
 
 def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """A framework that no checked Python has: the build for this machine, chosen as checks and `setup` choose it."""
-    found = re.search(r"No module named '(\w+)'", " ".join(lines[:1]), re.I)
-    one = BY_MODULE.get(found[1].removesuffix("lib")) if found else None
+    found = re.search(r"No module named '(\w+)'|\b(\w+) is not installed", " ".join(lines[:1]), re.I)
+    one = BY_MODULE.get((found[1] or found[2]).lower().removesuffix("lib")) if found else None
     checked = [python for python in facts.pythons if python.error is None] if facts else []
     if facts is not None and checked and one is not None and _IN_BUILD.search(" ".join(lines[1:])):
         return _isolated(one.module, one.title, checked, facts)
     if facts is None or one is None or not checked or any(f.name == one.module for p in checked for f in p.frameworks):
         return NOTHING
-    here = [p for p in checked if one.module == "torch" and p.externally_managed is not True]
-    fixes = [fix for python in here[:1] for fix in reinstall_torch(facts, python)[:1]]
-    if one.module in ("onnxruntime", "jax") and gpus_of(facts, "nvidia") and checked[0].externally_managed is not True:
-        fixes = [_installed(one.module, one.title, checked[0], facts)]
+    here = [p for p in checked if p.externally_managed is not True]
+    # TensorFlow brings CUDA libraries of its own releases in place of those that another framework pins.
+    alone = one.module != "tensorflow" or not any(p.frameworks for p in here[:1])
+    fixes = [fix for python in here[:1] if alone for fix in frameworks.install_framework(facts, python, one.module)[:1]]
     planned = f"Plan a new environment with the {one.title} that fits this machine; --run creates it."
     fixes.append(Fix(planned, (cmd("gpudoctor", "setup", one.area),)))
-    if here:
+    if here and one.module == "torch":
         build = install(here[0], PACKAGE.name, options=("--no-build-isolation",))
         build = msgspec.structs.replace(build, placeholders=(PACKAGE,), packages=None)  # nothing to resolve yet
         message = (
@@ -81,19 +81,12 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(meaning=missing, fixes=tuple(fixes), decided=True)
 
 
-def _installed(module: str, title: str, python: Python, facts: Facts) -> Fix:
-    """Install a framework that comes as one package with its libraries into the environment that runs."""
-    message = f"Install {title} with its CUDA libraries."
-    if module == "jax":
-        return frameworks.jax_with_plugin(facts, python, None, message)
-    return Fix(message, (install(python, frameworks.onnxruntime_spec(facts, python)),), "reinstall-package")
-
-
 def _isolated(module: str, title: str, checked: Sequence[Python], facts: Facts) -> Extracted:
     """The environment in which pip or uv builds a package has only what the package says that its build needs."""
     owner = next((p for p in checked if any(f.name == module for f in p.frameworks)), None)
     here = owner or checked[0]
-    fixes = [] if owner or module != "torch" or here.externally_managed is True else [*reinstall_torch(facts, here)[:1]]
+    bare = owner is None and module == "torch" and here.externally_managed is not True
+    fixes = [*frameworks.install_framework(facts, here, module)[:1]] if bare else []
     build = install(here, PACKAGE.name, options=("--no-build-isolation",))
     build = msgspec.structs.replace(build, placeholders=(PACKAGE,), packages=None)  # nothing to resolve yet
     first = "" if owner else f" Install {title} first."
