@@ -70,9 +70,28 @@ def plugin_skew(on: OnFramework) -> Problem | None:
         return None
     parts = ", ".join(f"{name} {number}" for name, number in _parts(on).items())
     live = on.framework.live
+    if _as_required(on, plugin):
+        return None
     broken = live is not None and bool(live.died or live.import_error or live.available is False)
     message = f"{plugin} {version} does not match jaxlib {jaxlib} (jax{phrase(' {}', on.framework.version)})."
     return Problem(message, (parts,), severity=Severity.ERROR if broken else None)
+
+
+def _as_required(on: OnFramework, plugin: str) -> bool:
+    """Whether plugin and jaxlib are what jax's own extra asks for: jax 0.4.35 wants jaxlib 0.4.34 beside a plugin."""
+    from packaging.requirements import Requirement  # 45 ms, for what differs alone
+
+    there = {p.name: p for p in packages_of(on.python)}
+    extra = plugin.removeprefix("jax-").removesuffix("-plugin")
+    lines = [line for p in packages_of(on.python) if p.name == "jax" for line in p.requires]
+    asked = [
+        Requirement(line)
+        for line in lines
+        if line.startswith(("jaxlib", plugin)) and f"'{extra}'" in line.replace('"', "'")
+    ]
+    return len(asked) > 1 and all(
+        one.name in there and one.specifier.contains(there[one.name].version) for one in asked
+    )
 
 
 def _refused(on: OnFramework) -> Problem | None:

@@ -43,9 +43,7 @@ def _found(on: OnFramework, version: str) -> tuple[Fix, ...]:
         f"{'' if _can_preload(version) else ', or import torch in it before onnxruntime'}."
     )
     undo, proof = (unset("LD_LIBRARY_PATH"),), onnxruntime_verify(on.python)
-    path = Fix(
-        message, (export("LD_LIBRARY_PATH", folders, "before"),), "change-environment", undo=undo, verify=proof
-    )
+    path = Fix(message, (export("LD_LIBRARY_PATH", folders, "before"),), "change-environment", undo=undo, verify=proof)
     by_shell = (path,) if folders else ()
     if not _can_preload(version):
         return by_shell

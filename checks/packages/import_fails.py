@@ -43,6 +43,8 @@ _NO_GPU = (
     *("tensorflow.*", "visibility.*", "wsl.*"),
     *("packages.cpu-package", "packages.driver-too-new", "packages.driver-too-old", "packages.gpu-too-old"),
 )
+# A line of absl's log, as of TensorFlow: "2026-11-29 09:50:13.325594: I tensorflow/core", "W0000 00:00:17".
+_INFORMS = re.compile(r"\d{4}-\d\d-\d\d [\d:.]+: [IW] |[IW]\d{4} \d\d:|To enable the following instructions: ")
 _LEFT_OPEN = re.compile(r"\b(?:FILE|SCRIPT|OTHER)\b")  # what no check knows
 _SBSA = (
     "The wheels of PyPI for aarch64 are built for servers (SBSA). A Jetson runs only code that was compiled for its "
@@ -187,7 +189,7 @@ def import_fails(on: OnPython) -> Problem | None:
         know_all(on.python)
         return None
     others = sorted({each.package for each, _ in failures(on.python)} - {one.package})
-    more = f" The same applies to {', '.join(others)}." if others else ""
+    more = f" The import of {', '.join(others)} fails, too." if others else ""
     name = f"{one.package} {one.version}"
     if one.died:
         message = f"{one.statement} ({name}) crashes with {one.died}.{more}"
@@ -213,7 +215,7 @@ def import_fails(on: OnPython) -> Problem | None:
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     if about and not _OF_BUILDS.search(error):  # the name is there or not, with a GPU as without one
         other = (*other, *_NO_GPU)
-    lines = (error[:1500], *one.stderr.splitlines()[-3:])
+    lines = (error[:1500], *[line for line in one.stderr.splitlines() if not _INFORMS.match(line)][-3:])
     return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)
 
 

@@ -9,6 +9,7 @@ from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.other_release import newer
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Removed, ended, release_families
+from gpudoctor.knowledge.wanted import of_command
 from gpudoctor.maybe import known, text_of
 from gpudoctor.parsers.metadata import required_name
 from gpudoctor.queries.frameworks import first_line
@@ -75,8 +76,18 @@ def module_removed(on: OnPython) -> Problem | None:
         return None
     row, owner, ((first, error), *others) = found
     more = f" The same applies to {', '.join(sorted(one.package for one, _ in others))}." if others else ""
+    packages = tuple(one.package for one, _ in found[2])
+    mild = all(one.part in of_command(one.package) for one, _ in found[2])
     message = (
         f"{first.statement} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
         f"{owner.version} no longer has that; it was removed in {row.since}.{more}"
     )
-    return Problem(message, (error[:500],), failing=first.package)
+    lacks = re.search(row.pattern, error)
+    return Problem(
+        message,
+        (error[:500],),
+        severity=Severity.WARNING if mild else None,
+        failing=first.package,
+        breaks=packages,
+        words=(lacks[0],) if lacks else (),
+    )

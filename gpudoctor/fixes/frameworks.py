@@ -15,6 +15,7 @@ from gpudoctor.fixes.torch_build import (
 )
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow, torch
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.maybe import present
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import cuda_majors
@@ -211,8 +212,20 @@ def jax_with_plugin(facts: Facts, python: Python, number: str | None, message: s
     extra = extra or jax_extra(facts, number)
     old = number is not None and version(number) < version(jax.plugin("cuda12").since)
     spec = f"jax[{extra}]" if number is None or old else f"jax[{extra}]=={release(number)}"
-    commands = add(python, spec, upgrade=number is None or old)
+    beside = [] if number is None or old else _undeclared(release(number), extra)
+    commands = add(python, spec, *beside, upgrade=number is None or old)
     return Fix(f"{message}{lasting(facts)}", commands, "reinstall-package", verify=jax_verify(python))
+
+
+def _undeclared(number: str, extra: str) -> list[str]:
+    """What a release of JAX needs beside it and does not declare, of the CUDA that its extra brings."""
+    rows = [
+        row
+        for row in release_families().undeclared
+        if row.package == "jax" and row.other.endswith(f"-{extra.replace('cuda', 'cu')}")
+    ]
+    holds = (row for row in rows if version(row.since) <= version(number) < version(row.before))
+    return [f"{row.other}{row.wanted}" for row in holds]
 
 
 # -- ONNX Runtime --------------------------------------------------------------------------------------------

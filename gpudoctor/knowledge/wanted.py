@@ -72,6 +72,7 @@ class Wanted(KnowledgeTable, frozen=True):
     computing: tuple[str, ...]
     users: tuple[str, ...]
     lazy: dict[str, tuple[str, ...]]
+    of_command: dict[str, tuple[str, ...]]
     hidden: tuple[str, ...]
     other_projects: tuple[str, ...]
     same_paths: tuple[tuple[str, str], ...]
@@ -137,6 +138,11 @@ def part_for(package: str, frameworks: Collection[str]) -> str | None:
 def names_used(package: str) -> tuple[str, ...]:
     """Return the names of a package that its import alone does not load, and that most of its programs use."""
     return wanted().lazy.get(package, ())
+
+
+def of_command(package: str) -> tuple[str, ...]:
+    """Return those of its names that only a command of the package uses, and no program that imports it."""
+    return wanted().of_command.get(package, ())
 
 
 def late_call(package: str) -> str:

@@ -101,6 +101,15 @@ def test_plugin_skew() -> None:
     assert severity(plugin_skew, facts) == "fail"
     assert "'jax[cuda12]==0.4.31'" in commands(plugin_skew, facts)
     assert one(plugin_skew, environment(jax(), packages=parts("0.6.2", "0.6.2"))) == ("pass", "")
+    # What jax's own extra asks for: the wheel jax-0.4.35-py3-none-any.whl.
+    asks = ('jaxlib==0.4.34; extra == "cuda12"', 'jax-cuda12-plugin[with_cuda]<=0.4.35,>=0.4.34; extra == "cuda12"')
+    there = (package("jax", "0.4.35", requires=asks), *parts("0.4.34", "0.4.35"))
+    apart = jax("0.4.35", plugin_version="0.4.35", backend_version="0.4.34")
+    assert one(plugin_skew, change(environment(apart), "pythons.0.packages", there)) == ("pass", "")
+    undeclared = environment(apart, packages=there[1:])
+    assert one(plugin_skew, undeclared)[0] == "problem"
+    fix = commands(plugin_skew, undeclared)
+    assert "'jax[cuda12]==0.4.35' 'nvidia-cuda-nvcc-cu12<12.9'" in fix
     assert one(plugin_skew, environment(jax(plugin=None))) == ("pass", "")
     assert one(plugin_skew, environment(jax(plugin_version=Unknown("closed")))) == ("unknown", "closed")
 

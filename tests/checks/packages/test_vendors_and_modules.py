@@ -173,6 +173,23 @@ def test_a_module_that_a_newer_release_removed() -> None:
     assert one(module_removed, cuda_python("12.9.1")) == ("pass", "")
 
 
+def test_what_only_a_command_of_the_package_uses_explains_no_other_import() -> None:
+    gone = "ModuleNotFoundError: No module named 'pkg_resources'"
+    server = imported("tensorboard", "2.19.0", error=gone, part="data.server_ingester", dependent=True)
+    text = imported("tensorflow-text", "2.18.1", error="NotFoundError: _ops.so: undefined symbol: _ZN3tsl5mutexC1Ev")
+    facts = having(server, text, packages=(package("setuptools", "84.0.0"),))
+    assert severity(module_removed, facts) == "warn"
+    assert one(import_fails, facts)[1].endswith(" The import of tensorboard fails, too.")
+    assert shape(facts, module_removed, import_fails) == [
+        ("packages.import-fails", []),
+        ("packages.module-removed", []),
+    ]
+    same = imported("basicsr", "1.4.2", error=gone, dependent=True)
+    alike = having(server, same, packages=(package("setuptools", "84.0.0"),))
+    assert severity(module_removed, alike) == "fail"
+    assert shape(alike, module_removed, import_fails) == [("packages.module-removed", ["packages.import-fails"])]
+
+
 def test_a_package_that_pins_too_little_is_why_its_module_is_gone() -> None:
     packages = (package("cuda-bindings", "13.0.0"), package("cuda-python", "13.0.0"))
     error = "ModuleNotFoundError: No module named 'cuda.cudart'"
