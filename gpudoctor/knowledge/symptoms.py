@@ -11,6 +11,7 @@ import msgspec
 
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.knowledge.wanted import matters
 from gpudoctor.lazy_regex import pattern
 
 Kind = Literal["cause", "error", "warning", "late", "waits", "wrapper", "noise"]
@@ -65,9 +66,8 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def sentence(self) -> str:
-        """The meaning as a sentence; a name such as cuDNN stays as it is written."""
-        first = self.meaning.partition(" ")[0]
-        return f"{self.meaning[:1].upper() if first.islower() else first[:1]}{self.meaning[1:]}."
+        """The meaning as a sentence."""
+        return f"{capitalized(self.meaning)}."
 
 
 class Symptoms(KnowledgeTable, frozen=True):
@@ -79,6 +79,14 @@ class Symptoms(KnowledgeTable, frozen=True):
     row: tuple[Symptom, ...]
     engines: tuple[str, ...] = ()
     phrases: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+def capitalized(meaning: str) -> str:
+    """A meaning with a capital, unless its first word is a name: cuBLAS, libcuda, nvcc, bitsandbytes, torch.compile."""
+    first = meaning.split(" ", 1)[0].removesuffix(",").removesuffix("'s")
+    tool = first.startswith(("lib", "nv", "gpudoctor")) or first in ("apt", "conda", "dkms", "pip")
+    name = not (first.islower() and first.isalpha()) or tool or matters(first)
+    return meaning if name else meaning[:1].upper() + meaning[1:]
 
 
 @cache

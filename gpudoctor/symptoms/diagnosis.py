@@ -332,7 +332,7 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     if case.findings and case.findings[0].fixes:
         return ()
     steps = fitting(row, facts, fix_entries(case.reported.fixes, facts), case.reported.decided)
-    return named(steps, case.hit.text, case.hit.frames) if case.hit else steps
+    return named(steps, case.hit.lines or [case.hit.text], case.hit.frames) if case.hit else steps
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

@@ -38,6 +38,9 @@ _FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
 _SPACES = ("google", "nvidia")
 _LIBRARY = pattern(r"\blib[\w+-]+\.so(?:\.\d+)*")
 _PLACE = pattern(r"\bPACKAGE\b")
+# A program that could not be started, in the words of Python, of a shell and of pip.
+_PROGRAM = pattern(r"No such file or directory: '([\w.+-]+)'|([\w.+-]+): (?:command )?not found|command '([\w.+-]+)'")
+_MODEL = pattern(r"huggingface\.co/(?!api/|docs/|datasets/|spaces/)([\w.-]+/[\w.-]+)")
 _GPU = "the GPU is not involved"
 
 
@@ -168,23 +171,34 @@ def _by_names(caller: str, other: str, lacked: str) -> Extracted:
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
 
 
-def named(steps: Sequence[FixEntry], text: str, frames: Sequence[str]) -> tuple[FixEntry, ...]:
-    """The steps of a message's row with what its text and the traceback name in place of PACKAGE, OTHER and LIBRARY.
+def named(steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str]) -> tuple[FixEntry, ...]:
+    """The steps of a message's row with what log and traceback name in place of PACKAGE, OTHER, LIBRARY and the like.
 
     Where the innermost code that is no framework's is the program's own, there is no package to upgrade.
+
+    Args:
+        steps: of the row.
+        lines: the message's line, and those after it.
+        frames: as of `callers`.
     """
+    text = lines[0]
     other = callers(text, frames)[1]
     caller = next((one for one in frames if one != (other or None) and one not in BY_MODULE), None)
     kept = (step for step in steps if caller != "" or not any(_PLACE.search(line) for line in step.commands))
     library = _LIBRARY.search(text)
     words = {"PACKAGE": caller or "", "OTHER": other, "LIBRARY": library[0] if library else ""}
+    if program := _PROGRAM.search(text):
+        words["PROGRAM"] = next(filter(None, program.groups()))
+    if model := next(filter(None, map(_MODEL.search, lines)), None):
+        words["MODEL"] = model[1]
     return tuple(_filled(step, words) for step in kept) or tuple(steps)
 
 
 def _filled(step: FixEntry, words: dict[str, str]) -> FixEntry:
-    lines = step.commands
+    message, lines = step.message, step.commands
     for word, name in words.items():
         if name and name not in _SPACES:
-            what = name if word == "LIBRARY" else distribution_of(name)
+            what = distribution_of(name) if word in ("PACKAGE", "OTHER") else name
             lines = tuple(re.sub(rf"(?<![\w_]){word}(?![\w_])", what, line) for line in lines)
-    return replace(step, commands=lines)
+            message = message.replace(f"/{word}", f"/{what}")  # of an address
+    return replace(step, message=message, commands=lines)

@@ -42,7 +42,11 @@ _GPU = pattern(r"gpu|cuda|cudnn|rocm|\bhip\b|nccl|nvidia|xla_bridge|accelerator"
 # counts only among the last lines of a log in which nothing else failed.
 _LOOSE = pattern(
     r"^\W{0,3}(?:\[rank\d+\]: |E {3,}|\(\w+ pid=\d+[^)]*\) )?"
-    r"(?:(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure)(?:: \S|$)|(?:fatal|panic)(?: error)?: )",
+    r"(?:(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure)(?:: \S|$)|(?:fatal|panic)(?: error)?: "
+    r"|error(?: while)?(?:: | loading )\S"
+    r"|(?:/bin/)?(?:ba|da|z|)sh: (?:line )?(?:\d+: )?\S+: (?:command )?not found"
+    r"|\S+(?::\d+|\(\d+\))(?::\d+)?: (?:fatal )?error\b|\w+ : fatal error )"  # compilers and linkers
+    r"|^(?!\[ *\d+\.\d+\]|.*\] {2,}).{0,60}?(?-i:\b(?:ERROR|CRITICAL|FATAL)\b)[\]:| ]",  # a logger's level
     re.I,
 )
 _LATEST = 15

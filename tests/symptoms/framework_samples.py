@@ -47,7 +47,6 @@ FRAMEWORKS = [
         "xformers-too-new",
         "requires device with capability <= (9, 0) but your GPU has capability (12, 0) (too new)",
     ),
-    Sample("nvcc-missing", "/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not found"),
     # -- the build that has no code for the GPU is the reason, and names the right one ----------------------
     Sample("torch-arch", _PASCAL + trace("torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device"), {"cuda-no-kernel": "follows"}),
     Sample("cuda-no-kernel", trace("RuntimeError: CUDA error: no kernel image is available for execution on the device")),

@@ -313,7 +313,7 @@ SAMPLES = [
     Sample("mps-macos", trace("RuntimeError: The MPS backend is supported on MacOS 13.0+.Current OS version can be queried using `sw_vers`")),
     Sample("mps-not-built", trace("RuntimeError: PyTorch is not linked with support for mps devices")),
     Sample("tensorflow-metal", trace("tensorflow.python.framework.errors_impl.NotFoundError: dlopen(/env/tensorflow-plugins/libmetal_plugin.dylib, 0x0006): Symbol not found: __ZN3tsl8internal10LogMessageC1EPKcii", "tensorflow/__init__.py")),
-    Sample("windows-library", trace('OSError: [WinError 126] The specified module could not be found. Error loading "C:\\env\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.', "torch/__init__.py")),
+    Sample("windows-library", trace('OSError: [WinError 126] The specified module could not be found. Error loading "C:\\env\\Lib\\site-packages\\torch\\lib\\shm.dll" or one of its dependencies.', "torch/__init__.py")),
     Sample("ipex-mismatch", "ERROR! Intel® Extension for PyTorch* needs to work with PyTorch 2.2.*, but PyTorch 2.1.0+cu121 is found. Please switch to the matching version and run again."),
     Sample("intel-firmware", "i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2"),
     Sample("intel-unknown-device", "i915 0000:03:00.0: Your graphics device 56a0 is not properly supported by i915 in this"),

@@ -55,6 +55,20 @@ def test_lines_of_one_logger_are_not_joined() -> None:
     assert entries(f"{line}\nERROR 04-05 01:12:55 [core.py:390]     raise ValueError(\n") == []
 
 
+def test_what_looks_like_an_error_is_one_that_nobody_knows() -> None:
+    for line in (
+        "LINK : fatal error LNK1104: cannot open file 'x.lib'",
+        "/tmp/a/main.c:3:1: error: expected declaration",
+        "kernel.cu(12): error: identifier is undefined",
+        'Error loading "x.dll"',
+        "(Worker pid=3) ERROR 03-05 09:56:09 [core.py:11] the engine is gone",
+        "bash: line 3: some-tool: command not found",
+    ):
+        (found,) = entries(f"step 1\n{line}\n")
+        assert (found.id, found.message) == ("", line)
+    assert entries("[    3.1] WSL (1) ERROR: no such service\n0 errors, error rate 0.1\nloss error 0.3\n") == []
+
+
 def test_a_message_before_the_word_traceback_counts() -> None:
     begin = "(Worker pid=307) ERROR 01-19 03:55:24 worker.py:233] "
     text = f"{begin}Cannot re-initialize CUDA in forked subprocess. Traceback (most recent call last):\n"

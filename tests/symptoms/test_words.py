@@ -85,7 +85,10 @@ TABLE = [
         ("soname", "dlerror: libmine.so.3: cannot open shared object file", ("The missing library: libmine.so.3.",)),
         ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN", ("cuDNN 8.0.5 was loaded; the program was compiled with 8.1.0.",)),
         ("cudnn_versions", "PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, 7).", ("cuDNN 8.9.7 was loaded; the program was compiled with 9.1.0.",)),
-        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The incompatible file is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
+        ("extension", "ImportError: /e/site-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12", ("libcusparse.so.12 found a libnvJitLink.so.12 that is older than the one it was built with.",)),
+        ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.5.1 (from versions: 2.6.0+cu124)", ("For this Python the index has 2.6.0+cu124, but not the requested version.",)),
+        ("vllm_cache", "ValueError: To serve at least one request with the model's max seq len (100000), (4.26 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB). Based on", ("A sequence of 100000 tokens needs 4.26 GiB of KV cache, and 4.25 GiB are left.",)),
+        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The incompatible file is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of flash-attn.",)),
         ("flash_attention", "ModuleNotFoundError: No module named 'flash_attn_3.x'", ("flash_attn_3 is not in the package flash-attn (FlashAttention 2): installing that does not bring it.",)),
         ("flash_attention", "ModuleNotFoundError: No module named 'flash_attn'", ()),
         ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", ("nvcc is from CUDA 11.8, PyTorch was built with CUDA 12.1.",)),
@@ -224,6 +227,9 @@ FIXES = [
     ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", "cuda-nvcc=12.1"),
     ("missing_module", "ModuleNotFoundError: No module named 'sklearn.svm'", "pip install scikit-learn"),
     ("named_install", "ImportError: requires Accelerate: `pip install 'accelerate>=0.26.0'`", "accelerate>=0.26.0"),
+    ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.5.1 (from versions: 2.6.0+cu124)", "uv venv --python 3.12"),
+    ("vllm_cache", "the model's max seq len (100000), (4.26 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB). Based on", "--max-model-len 97760"),
+    ("vllm_cache", "the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (8.53 GiB). Based on the available memory, the estimated maximum model length is 69872. Try", "--max-model-len 69872"),
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gpudoctor.knowledge.symptoms import capitalized
 from gpudoctor.maybe import phrase, phrases
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, RankEntry, Report, SymptomEntry
@@ -87,7 +88,7 @@ def _explains(entry: FindingEntry, reported: Sequence[SymptomEntry]) -> bool:
 def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[FindingEntry], verbose: bool) -> None:
     """What a message means, what was ruled out here, and what helps; where a finding's fix does, the meaning alone."""
     out.print()
-    headline(out, "MESSAGE", "bold red", _sentenced(root.meaning))
+    headline(out, "MESSAGE", "bold red", capitalized(root.meaning))
     typed, short = report.log_origin is not None and report.log_origin.typed, bool(group and group[0].fixes)
     if typed and short and not verbose:
         return
@@ -105,7 +106,7 @@ def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[F
         labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
     fixes(out, root.fixes, verbose)
     for place, known in enumerate(root.nearest):
-        labelled(out, "nearest" if place == 0 else "", _sentenced(known))
+        labelled(out, "nearest" if place == 0 else "", capitalized(known))
     _advice(out, root)
 
 
@@ -147,7 +148,7 @@ def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
     out.print(Text("Also in the log", "bold"))
     for entry in sorted(entries, key=lambda one: one.line):
         labelled(out, f"{entry.line:>6}", entry.message)
-        labelled(out, "", f"({ROLES.get(entry.role, 'error')}) {_sentenced(entry.meaning)}.")
+        labelled(out, "", f"({ROLES.get(entry.role, 'error')}) {capitalized(entry.meaning)}.")
         for details in entry.details:
             labelled(out, "", details)
         for one in entry.fixes[:1] if entry.role in ("also", "warning") else ():
@@ -212,13 +213,6 @@ def _ids(ids: Iterable[str], verbose: bool) -> str:
     many = {name for name, count in area.items() if count > FEW and not verbose}
     named = [id_ for id_ in every if id_.split(".")[0] not in many]
     return ", ".join([*named, *(f"{area[name]} {name} checks" for name in sorted(many))])
-
-
-def _sentenced(meaning: str) -> str:
-    """With a capital, unless the first word is a name: cuBLAS, libcuda, nvcc."""
-    first = meaning.split(" ", 1)[0]
-    name = not first.islower() or first.startswith(("lib", "nv", "gpudoctor"))
-    return meaning if name else meaning[:1].upper() + meaning[1:]
 
 
 def _sentence(out: Console, text: str) -> None:

@@ -131,6 +131,26 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=details, fixes=(_OTHERS, fits), decided=True)
 
 
+def vllm_cache(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """VLLM says what the model's maximum length needs, and what is left."""
+    text = " ".join(lines[:4])
+    wanted = re.search(r"max seq len \((\d+)\)\W+([\d.]+) GiB KV", text)
+    left = re.search(r"available KV cache memory \(([\d.]+) GiB\)", text)
+    if wanted is None or left is None:
+        return NOTHING
+    longest = re.search(r"estimated maximum model length is (\d+)", text)
+    # Its cache grows with the length, apart from blocks of 16 tokens and layers with a window of their own.
+    fits = int(longest[1]) if longest else int(int(wanted[1]) * float(left[1]) / float(wanted[2]) * 0.98) // 16 * 16
+    details = (f"A sequence of {wanted[1]} tokens needs {wanted[2]} GiB of KV cache, and {left[1]} GiB are left.",)
+    if fits <= 0:
+        return Extracted(details=details)
+    shorter = Fix(
+        "Serve shorter sequences, which fit.",
+        (cmd("vllm", "serve", _MODEL, "--max-model-len", str(fits)),),
+    )
+    return Extracted(details=details, fixes=(shorter,))
+
+
 def cudnn_handle(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """XLA says how much memory was free when cuDNN could not start: with much of it free, memory is not the reason."""
     found = re.search(r"Memory usage: (\d+) bytes free, (\d+) bytes total", " ".join(lines))

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from posixpath import normpath
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
 from gpudoctor.fixes.other_release import release_asked
+from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import known_or
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
@@ -78,10 +81,15 @@ def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     found = re.search(r"(\S+\.so[\w.]*): undefined symbol: (\w+)", lines[0])
     if found is None:
         return NOTHING
-    package = re.search(r"(?:site|dist)-packages/([\w.]+?)(?:/|\.cpython|\.abi3|\.so)", found[1])
-    name = f" of the package {package[1]}" if package else ""
-    details = (f"The incompatible file is {found[1].rpartition('/')[2]}{name}.",)
+    package = re.search(r"(?:site|dist)-packages/([\w.]+?)(?:/|\.cpython|\.abi3|\.so)", normpath(found[1]))
     wheel = _DISTRIBUTIONS.get(package[1], package[1].replace("_", "-")) if package else None
+    name = f" of {wheel}" if wheel and wheel != "nvidia" else ""
+    older = re.search(r"undefined symbol: \w+, version (lib[\w+-]+\.so[.\d]*)", lines[0])
+    details = (
+        (f"{found[1].rpartition('/')[2]} found a {older[1]} that is older than the one it was built with.",)
+        if older
+        else (f"The incompatible file is {found[1].rpartition('/')[2]}{name}.",)
+    )
     if wheel is None or wheel in ("torch", "nvidia", "jaxlib", "tensorflow"):
         return Extracted(details=details)
     return Extracted(details=details, fixes=_rebuilt(wheel))
@@ -162,7 +170,22 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
         )
     there = found[1].split(", ")
     span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
-    return Extracted(details=(f"For this Python the index has {span}, but not the requested version.",))
+    details = (f"For this Python the index has {span}, but not the requested version.",)
+    asked = re.search(r"requirement torch==(\d+\.\d+(?:\.\d+)?)", lines[0])
+    release = torch.release(asked[1]) if asked else None
+    variant = there[-1].partition("+")[2]
+    # Pip shows the releases that have a wheel for this Python. Where all are newer, the Python is too new for this one.
+    if asked is None or release is None or (variant and variant not in release.wheels):
+        return Extracted(details=details)
+    if version(there[0].partition("+")[0]) <= version(asked[1]):
+        return Extracted(details=details)
+    lowest, highest = release.python
+    meaning = f"this Python is too new for PyTorch {asked[1]}, which has wheels for Python {lowest} to {highest}"
+    number = torch.python_for(asked[1])
+    venv = (cmd("uv", "venv", "--python", number, "torch-env"), cmd("source", "torch-env/bin/activate"))
+    older = Fix(f"Use a Python that PyTorch {asked[1]} has wheels for.", venv)
+    newer = Fix(f"Take a release that this Python has: {there[-1].partition('+')[0]}.")
+    return Extracted(meaning=meaning, details=details, fixes=(older, newer), decided=True)
 
 
 def jax_outdated(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
