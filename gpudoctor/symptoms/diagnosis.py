@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gpudoctor.check_engine import Outcome, Verdict
-from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.facts import Facts, Host, LogEvent
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, nearest
 from gpudoctor.lazy_regex import pattern
@@ -93,7 +93,8 @@ def explained(
     usable = [f for f in report.findings if f.status != "advice" or (f.check in ADVISES and found.where == "here")]
     cases, harmless = _cases(() if elsewhere else usable, log, None if elsewhere else facts)
     ruled = {} if elsewhere else _ruled_out(verdicts, report)
-    entries = [_entry(case, role, ruled, Facts() if elsewhere else facts or Facts()) for case, role in _roles(cases)]
+    there = Facts(host=Host(system="Windows" if log.marks.system == "Windows" else "Linux"))
+    entries = [_entry(case, role, ruled, there if elsewhere else facts or there) for case, role in _roles(cases)]
     root = next((case.hit.symptom for case in cases[:1] if case.hit is not None), None)
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.

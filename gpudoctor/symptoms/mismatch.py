@@ -84,7 +84,7 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted
     lacked = (found[2] or found[3] or "") if found else ""
     on = _environment(facts, other or caller)
     if on is None:
-        return _by_names(caller, other, lacked) if other and caller else NOTHING
+        return _by_names(caller, other, lacked, text) if other and caller else NOTHING
     packages = {one.name: one for one in known_or(on.python.packages, ())}
     own, theirs = packages.get(distribution_of(caller)), packages.get(distribution_of(other))
     if not caller and theirs:
@@ -157,17 +157,23 @@ def _of_pickle(facts: Facts | None, name: str, module: str) -> Extracted:
 
 def _removed(theirs: Package, text: str) -> Removed | None:
     """The row of the table about a name that the installed release of a package no longer has."""
-    rows = (row for row in release_families().removed if row.package == theirs.name and re.search(row.pattern, text))
-    return next((row for row in rows if numbers(theirs.version) >= numbers(row.since)), None)
+    rows = (row for row in _rows_of(theirs.name, text) if numbers(theirs.version) >= numbers(row.since))
+    return next(rows, None)
 
 
-def _by_names(caller: str, other: str, lacked: str) -> Extracted:
+def _rows_of(name: str, text: str) -> list[Removed]:
+    return [row for row in release_families().removed if row.package == name and re.search(row.pattern, text)]
+
+
+def _by_names(caller: str, other: str, lacked: str, text: str) -> Extracted:
     """The same, where of the machine nothing is known: by the names in the traceback."""
     own, theirs = distribution_of(caller), distribution_of(other)
     lack = f"{theirs} lacks {lacked or 'a module'}, which {own} uses"
     meaning = f"the packages {own} and {theirs} do not fit: {lack}; {_GPU}"
     upgraded = Fix(f"Upgrade {own} to a release that works with the installed {theirs}.", (pip("--upgrade", own),))
     older = Fix(f"Install the {theirs} for which {own} was written: `pip show` and its requirements name it.")
+    if had := next((row.older for row in _rows_of(theirs, text) if row.older), ""):
+        older = Fix(f"Install {had}, which still has it.", (pip(had),), "reinstall-package")
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
 
 

@@ -36,10 +36,10 @@ _MARKS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("driver", ("Driver Version", "NVRM", "NVIDIA-SMI", "NVML library", "nvidia/", "UNIX"), pattern(_DRIVER)),
     ("gpu", ("GeForce", "RTX", "Tesla", "Quadro", "NVIDIA ", "Radeon", "MI", "Arc"), pattern(_GPU)),
     ("gfx", ("gfx",), pattern(r"(?:Name:|[Aa]rch:?|ISA:?|device 0:.*?) *(?:amdgcn-amd-amdhsa--)?(gfx[0-9a-f]{3,4})\b")),
-    ("system", ("C:\\", "/Users/"), pattern(r"(?:^|[\s\"'(])(C:\\|/Users/)\w")),
+    ("system", (":\\", "/Users/"), pattern(r"(?:^|[\s\"'(])(?:[A-Z](:\\)|(/Users/))\w")),
     ("path", ("-packages/",), pattern(r"[\"'\s](/[^\"']*?/(?:site|dist)-packages)/")),
 )
-_SYSTEMS = {"C:\\": "Windows", "/Users/": "Darwin"}
+_SYSTEMS = {":\\": "Windows", "/Users/": "Darwin"}
 # Where every machine has it: such a path says nothing of whose it is.
 _COMMON = ("/usr/", "/opt/conda/", "/opt/venv/", "/root/", "/app/", "/workspace/")
 # A host name that Docker or Kubernetes made: the same machine has another one outside of the container.
@@ -63,8 +63,15 @@ class LogMarks(msgspec.Struct):
         for kind, gates, expression in _MARKS:
             if any(gate in text for gate in gates) and (match := expression.search(text)) is not None:
                 values = self.found.setdefault(kind, [])
-                if match[1] not in values and len(values) < MOST:
-                    values.append(match[1])
+                value = match[match.lastindex or 1]
+                value = _SYSTEMS.get(value, value)
+                if value not in values and len(values) < MOST:
+                    values.append(value)
+
+    @property
+    def system(self) -> str | None:
+        """The operating system by whose paths it is known: Windows or Darwin; None: it is not, as that of Linux."""
+        return next(iter(self.found.get("system", ())), None)
 
 
 def origin(marks: LogMarks, facts: Facts) -> Origin:
@@ -143,16 +150,11 @@ def _same_path(there: str, here: str) -> bool:
     return there == here and not here.startswith(_COMMON)
 
 
-def _same_system(there: str, here: str) -> bool:
-    return _SYSTEMS[there] == here
-
-
 _SAME: dict[str, Callable[[str, str], bool]] = {
     "host": _same_host,
     "address": _same_address,
     "gpu": _same_gpu,
     "path": _same_path,
-    "system": _same_system,
 }
 
 

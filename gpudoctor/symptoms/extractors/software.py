@@ -14,7 +14,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import known_or
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import Tasks, cmd, code, export, query
+from gpudoctor.tasks import Shell, Tasks, cmd, code, export, query
 
 _SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut may end in the number
 
@@ -57,6 +57,9 @@ def _wheel(name: str, major: str) -> str:
     return name if int(major) >= 13 and name != "nvidia-cudnn" else f"{name}-cu{major}"
 
 
+_COPIES = Shell("ldconfig -p | grep libcudnn; python -m pip list | grep -i cudnn")
+
+
 def cudnn_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """Which cuDNN was loaded, and which was compiled against."""
     text = " ".join(lines[:3])
@@ -69,11 +72,12 @@ def cudnn_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
 
 def _cudnn(loaded: str, compiled: str) -> Extracted:
     major, minor = [*compiled.split("."), "0"][:2]
-    own = without_library_path("a directory in it has the other cuDNN, and frameworks bring their own")
+    own = without_library_path("where it is set, the cuDNN of a directory in it comes before the framework's own")
     message = "Install a cuDNN like the one that the program was compiled with; newer ones of its major work, too."
     wheel = pip(f"nvidia-cudnn-cu12>={major}.{minor},<{int(major) + 1}")
+    look = Fix("If it stays: find the other copy, and remove it.", (_COPIES,))
     details = (f"cuDNN {loaded} was loaded; the program was compiled with {compiled}.",)
-    return Extracted(details=details, fixes=(own, Fix(message, (wheel,), "reinstall-package")))
+    return Extracted(details=details, fixes=(own, Fix(message, (wheel,), "reinstall-package"), look), decided=True)
 
 
 def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -92,7 +96,8 @@ def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     )
     if wheel is None or wheel in ("torch", "nvidia", "jaxlib", "tensorflow"):
         return Extracted(details=details)
-    return Extracted(details=details, fixes=_rebuilt(wheel))
+    fixes = _rebuilt(wheel)
+    return Extracted(details=details, fixes=fixes, decided=bool(fixes))
 
 
 # What is imported is not always called like what is installed.
