@@ -25,6 +25,9 @@ _LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name
 _ABSENT = pattern(r"No module named '([\w.]+)'")
 # Checks of a package's files: what its modules lack was removed or overwritten.
 _OF_FILES = ("packages.builds-overwrite", "packages.modules-overwritten", "packages.files-mixed", "python.half-removed")
+# Checks of releases that do not fit: what is raised inside of one of the two packages may come of it.
+_OF_RELEASES = ("python.unmet-requirement", "packages.undeclared-requirement", "packages.mixed-releases")
+_OF_USE = pattern(r"^(?:\w+\.)*(?:ImportError|ModuleNotFoundError|AttributeError|TypeError|NameError)\b")
 _LONG = 22  # letters of an exception that no other one shares by chance: "ImportError: numpy" does not do
 NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but anyone who wants a GPU needs no other reason
 
@@ -73,6 +76,8 @@ def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = 
         of_keras = finding.check == "packages.keras-backend-missing" and "keras" in frames
         about = finding.check in _OF_FILES or of_keras
         whole = whole or (about and any(_names(finding, module) for module in modules))
+        inner = frames[:1] if finding.check in _OF_RELEASES and _OF_USE.search(text) else ()
+        whole = whole or any(name and _names(finding, name) for name in inner)
         if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
             found.append(finding)
     return tuple(found)

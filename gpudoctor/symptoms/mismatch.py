@@ -40,6 +40,11 @@ _LIBRARY = pattern(r"\blib[\w+-]+\.so(?:\.\d+)*")
 _PLACE = pattern(r"\bPACKAGE\b")
 # A program that could not be started, in the words of Python, of a shell and of pip.
 _PROGRAM = pattern(r"No such file or directory: '([\w.+-]+)'|([\w.+-]+): (?:command )?not found|command '([\w.+-]+)'")
+# What pip could not build or find.
+_REQUESTED = pattern(
+    r"Failed to build '([\w.-]+)'|(?:Failed building wheel|No matching distribution found) for ([\w.-]+\w)"
+    r"|that satisfies the requirement ([\w.-]+\w)|[Cc]ould not build wheels for ([\w.-]+\w)"
+)
 _MODEL = pattern(r"huggingface\.co/(?!api/|docs/|datasets/|spaces/)([\w.-]+/[\w.-]+)")
 _GPU = "the GPU is not involved"
 
@@ -190,11 +195,14 @@ def named(steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str]
     text = lines[0]
     other = callers(text, frames)[1]
     caller = next((one for one in frames if one != (other or None) and one not in BY_MODULE), None)
-    kept = (step for step in steps if caller != "" or not any(_PLACE.search(line) for line in step.commands))
-    library = _LIBRARY.search(text)
+    library, requested = _LIBRARY.search(text), next(filter(None, map(_REQUESTED.search, lines)), None)
+    here = caller != "" or requested is not None
+    kept = (step for step in steps if here or not any(_PLACE.search(line) for line in step.commands))
     words = {"PACKAGE": caller or "", "OTHER": other, "LIBRARY": library[0] if library else ""}
     if program := _PROGRAM.search(text):
         words["PROGRAM"] = next(filter(None, program.groups()))
+    if requested:
+        words["PACKAGE"] = next(filter(None, requested.groups()))
     if model := next(filter(None, map(_MODEL.search, lines)), None):
         words["MODEL"] = model[1]
     return tuple(_filled(step, words) for step in kept) or tuple(steps)

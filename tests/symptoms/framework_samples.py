@@ -269,4 +269,7 @@ FRAMEWORKS = [
     Sample("ask-slow", "my GPU utilization is low"),
     Sample("ask-gpu", "GPU not detected"),
     Sample("ask-gpu", "my program doesn't use the GPU"),
+    Sample("model-of-keras-2", trace("TypeError: Error when deserializing class 'DepthwiseConv2D' using config={'name': 'x', 'groups': 1}.\n\nException encountered: Unrecognized keyword arguments passed to DepthwiseConv2D: {'groups': 1}", "keras/src/ops/operation.py")),
+    Sample("keras-optimizer-legacy", trace("ImportError: `keras.optimizers.legacy` is not supported in Keras 3. When using `tf.keras`", "keras/src/optimizers/__init__.py")),
+    Sample("tensorflow-gpu-removed", "  error: subprocess-exited-with-error\nERROR: Failed to build 'tensorflow-gpu' when getting requirements to build wheel", {"wheel-failed": "follows"}),
 ]  # fmt: skip

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from posixpath import normpath
 
+import msgspec
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
@@ -176,21 +178,34 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     there = found[1].split(", ")
     span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
     details = (f"For this Python the index has {span}, but not the requested version.",)
-    asked = re.search(r"requirement torch==(\d+\.\d+(?:\.\d+)?)", lines[0])
-    release = torch.release(asked[1]) if asked else None
-    variant = there[-1].partition("+")[2]
-    # Pip shows the releases that have a wheel for this Python. Where all are newer, the Python is too new for this one.
-    if asked is None or release is None or (variant and variant not in release.wheels):
+    asked = re.search(r"requirement ([\w.-]+)==(\d[\w.]*)(?:\+(\w+))?", lines[0])
+    oldest, newest = (there[place].partition("+")[0] for place in (0, -1))
+    if asked is None or not oldest[:1].isdigit() or version(oldest) <= version(asked[2]) <= version(newest):
         return Extracted(details=details)
-    if version(there[0].partition("+")[0]) <= version(asked[1]):
-        return Extracted(details=details)
+    said = _not_offered(asked[1], asked[2], oldest, newest, there[-1].partition("+")[2])
+    return msgspec.structs.replace(said, details=details)
+
+
+def _not_offered(name: str, asked: str, oldest: str, newest: str, variant: str) -> Extracted:
+    """Pip lists the releases that have a wheel for this Python: where all are newer, the Python is too new for one."""
+    release = torch.release(asked) if name == "torch" else None
+    nearest = Fix(f"Take a release that this Python has: {newest}.", () if variant else (pip(f"{name}=={newest}"),))
+    if version(asked) > version(newest):
+        meaning = (
+            f"{name} {asked} has no wheel for this Python or this system, or does not exist: {newest} is the newest"
+        )
+        return Extracted(meaning=meaning, fixes=(nearest,))
+    if release is None or (variant and variant not in release.wheels):
+        meaning = f"{name} {asked} has no wheel for this Python, or was removed: {oldest} is the oldest that there is"
+        return Extracted(meaning=meaning, fixes=(nearest,))
     lowest, highest = release.python
-    meaning = f"this Python is too new for PyTorch {asked[1]}, which has wheels for Python {lowest} to {highest}"
-    number = torch.python_for(asked[1])
-    venv = (cmd("uv", "venv", "--python", number, "torch-env"), cmd("source", "torch-env/bin/activate"))
-    older = Fix(f"Use a Python that PyTorch {asked[1]} has wheels for.", venv)
-    newer = Fix(f"Take a release that this Python has: {there[-1].partition('+')[0]}.")
-    return Extracted(meaning=meaning, details=details, fixes=(older, newer), decided=True)
+    meaning = f"this Python is too new for PyTorch {asked}, which has wheels for Python {lowest} to {highest}"
+    venv = (
+        cmd("uv", "venv", "--python", torch.python_for(asked), "torch-env"),
+        cmd("source", "torch-env/bin/activate"),
+    )
+    older = Fix(f"Use a Python that PyTorch {asked} has wheels for.", venv)
+    return Extracted(meaning=meaning, fixes=(older, nearest), decided=True)
 
 
 def jax_outdated(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
