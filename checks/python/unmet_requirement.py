@@ -119,10 +119,36 @@ def _specs(on: OnPython, unmet: Iterable[UnmetRequirement]) -> Iterator[str]:
         yield from [whole] if whole and whole != name else dict.fromkeys(every)
 
 
+def _together(on: OnPython, left: list[UnmetRequirement]) -> Fix | None:
+    """Pip chooses a release of what requires too much, where another package takes nothing of what that asks for."""
+    from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
+
+    # PyTorch and what comes with it are of one index and one build.
+    asked = [u for u in left[:1] if u.found is not None and one_of(on.python, "torch") is None]
+    for unmet in asked:
+        others = [
+            one for name in clash(on.python, unmet.requires, but=(unmet.package,)) if (one := package(on.python, name))
+        ]
+        if not others:
+            continue
+        extra = "[and-cuda]" if unmet.package == "tensorflow" and package(on.python, "nvidia-cudnn-cu12") else ""
+        kept = [f"{one.name}=={one.version}" for one in others]
+        names = " and ".join(one.name for one in others)
+        message = (
+            f"Let pip choose a release of {unmet.package} that works with the installed {names}: {_name(unmet)} is "
+            f"required by both, and no release of it suits both as they are."
+        )
+        task = install(on.python, f"{unmet.package}{extra}", *kept)
+        return Fix(message, (task,), "reinstall-package", verify=framework_proof(on.python))
+    return None
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
 
     left = _left(on)
+    if together := _together(on, left):
+        return (together,)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
     specs = [*_specs(on, [u for u in left if u not in torch]), *_numpy(on, left)]
     # PyTorch itself comes from the same index as its companions: PyPI's wheel may be for another CUDA.

@@ -14,7 +14,7 @@ from gpudoctor.fixes.system import driver_packages, family_of
 from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import gpus_of, has_nvidia, in_container
 from gpudoctor.tasks import Manual
 
@@ -44,6 +44,7 @@ _PINNED = pattern(r"\binstall (?:\S+ )*nvidia-driver-(\d+)")
 _CONDA = "conda "
 _SUDO = pattern(r"\bsudo (?=[^-])")
 _PYTHON = pattern(r"(?<![\w./-])python(?= -[mc] )")
+_TORCH = pattern(r"(?<= )torch(?= .*--index-url )")
 _PIP = pattern(r"(?<![\w./-])python -m pip (install|uninstall|list|show)(?: -y)?")
 _WHICH = "sys.executable"
 
@@ -223,7 +224,7 @@ def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
         lines = tuple(filter(None, chosen))
     if _is_of_another_vendor(facts) and (index := _own_index(facts)):
         lines = tuple(_TORCH_INDEX.sub(index, one) for one in lines)
-    lines = _for_this_gpu(lines, facts)
+    lines = _with_companions(_for_this_gpu(lines, facts), facts)
     lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
     return tuple(_SUDO.sub("", one) for one in lines) if facts.host.user.uid == 0 else lines
 
@@ -239,6 +240,17 @@ def _for_this_gpu(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
     if choice is None:
         return lines
     return tuple(one if _NUMBERED.search(one) else _TORCH_INDEX.sub(choice.index, one) for one in lines)
+
+
+def _with_companions(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
+    """The commands that install PyTorch with what is here of the packages that belong to its release."""
+    found = [python for python in facts.pythons if python.error is None]
+    there = {one.name for one in known_or(found[0].packages, ())} if len(found) == 1 else set()
+    names = [name for name in ("torchvision", "torchaudio") if name in there]
+    return tuple(
+        _TORCH.sub(" ".join(("torch", *(name for name in names if name not in one))), one) if names else one
+        for one in lines
+    )
 
 
 def _by_checked(command: str, lines: Sequence[str], facts: Facts) -> str:

@@ -145,6 +145,21 @@ class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bool(self.older) and (not self.python or (bool(python) and version(python)[:2] <= version(self.python)))
 
 
+class Argument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An argument that callables of a package no longer take since a release.
+
+    `call` is a regular expression for their qualified names ("SFTConfig", "XGBClassifier.fit"); `name` is what the
+    argument is called since, "" where it went elsewhere, and `now` is what a program writes in its place.
+    """
+
+    package: str
+    call: str
+    old: tuple[str, ...]
+    since: str
+    now: str
+    name: str = ""
+
+
 class EndedPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package without newer releases, and the distribution that brings its modules with what they need today."""
 
@@ -167,6 +182,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
     newer_driver: tuple[NewerDriver, ...]
+    argument: tuple[Argument, ...]
     removed: tuple[Removed, ...]
     ended: tuple[EndedPackage, ...]
     added: dict[str, dict[str, str]]

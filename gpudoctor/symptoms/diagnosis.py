@@ -190,7 +190,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     for number, one in enumerate(told):
         own = areas_of(one.packages)
         findings = saying(one.text, found, one.frames) or explaining(GPU_CHECKS if one.gpu else (), own, found)
-        said = mismatch(one.text, one.frames, facts)
+        said = mismatch(one.text, one.frames, facts, one.file)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, said, findings))
     return sorted(cases, key=lambda case: case.order), harmless
 
@@ -333,7 +333,7 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     if case.findings and case.findings[0].fixes:
         return ()
     steps = fitting(row, facts, fix_entries(case.reported.fixes, facts), case.reported.decided)
-    return named(steps, case.hit.lines or [case.hit.text], case.hit.frames) if case.hit else steps
+    return named(steps, case.hit.lines or [case.hit.text], case.hit.frames, facts) if case.hit else steps
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

@@ -77,7 +77,7 @@ def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = 
         about = finding.check in _OF_FILES or of_keras
         whole = whole or (about and any(_names(finding, module) for module in modules))
         inner = frames[:1] if finding.check in _OF_RELEASES and _OF_USE.search(text) else ()
-        whole = whole or any(name and _names(finding, name) for name in inner)
+        whole = whole or any(name and _writes(finding, distribution_of(name)) for name in inner)
         if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
             found.append(finding)
     return tuple(found)
@@ -85,8 +85,11 @@ def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = 
 
 def _names(finding: FindingEntry, module: str) -> bool:
     """Whether a finding's message names the package or framework of a module."""
-    title = BY_AREA[AREAS[module]].title if module in AREAS else distribution_of(module)
-    return re.search(rf"(?<![\w-]){re.escape(title)}(?![\w-])", finding.message) is not None
+    return _writes(finding, BY_AREA[AREAS[module]].title if module in AREAS else distribution_of(module))
+
+
+def _writes(finding: FindingEntry, name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", finding.message) is not None
 
 
 def place(id_: str, wanted: Sequence[str], exact: bool = False) -> int:

@@ -10,16 +10,18 @@ from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.by_message import pip
 from gpudoctor.fixes.other_release import any_release, lacked_in, other_release
 from gpudoctor.fixes.python import install
-from gpudoctor.knowledge.import_errors import distribution_of
-from gpudoctor.knowledge.release_families import Removed, release_families
+from gpudoctor.knowledge.import_errors import distribution_of, import_errors
+from gpudoctor.knowledge.release_dates import release_dates
+from gpudoctor.knowledge.release_families import Argument, Removed, release_families
+from gpudoctor.knowledge.wanted import matters, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
-from gpudoctor.queries.packages import numbers, release
+from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.report.model import FixEntry
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import cmd
+from gpudoctor.tasks import cmd, code
 
 # CPython's words where a module lacks a name (Objects/moduleobject.c, Python/ceval.c, Lib/importlib/_bootstrap.py), or
 # a function a parameter (Python/ceval.c). That an object lacks a method is mostly the program's own mistake.
@@ -30,6 +32,7 @@ _OF_MODULE = pattern(
 _OF_CALL = pattern(r"TypeError: .*(?:unexpected keyword argument|required (?:positional|keyword-only) argument)")
 # What pickle says of an object whose class the installed release does not have (Lib/pickle.py, Modules/_pickle.c).
 _PICKLED = pattern(r"Can't get attribute '(\w+)' on <module '(\w+)\.[\w.]+' from")
+_ARGUMENT = pattern(r"TypeError: ([\w.]+?)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
 _CALLED = pattern(r"TypeError: ([\w.]+\(\))")
 # CPython's words where a module is used while it is imported: mostly by itself, as a file that is called like it.
 _HIDDEN = pattern(r"partially initialized module '(\w+)'")
@@ -66,14 +69,17 @@ def callers(text: str, frames: Sequence[str]) -> tuple[str, str]:
     return next((one for one in frames if one != other), ""), other
 
 
-def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted:
+def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = "") -> Extracted:
     """What an exception tells of two packages that were not written for each other.
 
     Args:
         text: the exception's line.
         frames: the top packages of the traceback's files, as of `callers`.
         facts: of the machine on which it was raised; None: nothing is known of it.
+        file: of the program's own, where it was raised in one.
     """
+    if frames[:1] == ("",) and (row := _argument(text, facts)) is not None:
+        return _renamed(row, text, facts, file)
     found = _OF_MODULE.search(text)
     caller, other = callers(text, frames)
     if hidden := _HIDDEN.search(text):
@@ -83,8 +89,8 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted
         return _of_pickle(facts, *pickled.groups())
     if not frames or not (found or (caller and caller not in BY_MODULE and _OF_CALL.search(text))):
         return NOTHING
-    file = _FILE.search(text)
-    if (file and "-packages/" not in file[1]) or (found and not other) or {caller, other} & {*_SPACES}:
+    named = _FILE.search(text)
+    if (named and "-packages/" not in named[1]) or (found and not other) or {caller, other} & {*_SPACES}:
         return NOTHING  # a file of the program's own hides the package, which a check names
     lacked = (found[2] or found[3] or "") if found else ""
     on = _environment(facts, other or caller)
@@ -95,6 +101,35 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None) -> Extracted
     if not caller and theirs:
         return _of_program(on, theirs, lacked, text)
     return _of_packages(on, own, caller, theirs, text, lacked) if own and bool(theirs) == bool(other) else NOTHING
+
+
+def _argument(text: str, facts: Facts | None) -> Argument | None:
+    """The row of the table about an argument that the program passes, unless the installed release still takes it."""
+    call = _ARGUMENT.search(text)
+    for row in release_families().argument if call else ():
+        if call and call[2] in row.old and re.fullmatch(row.call, call[1]):
+            on = _environment(facts, row.package)
+            there = next((p.version for p in packages_of(on.python) if p.name == row.package), None) if on else None
+            if there is None or numbers(there) >= numbers(row.since):
+                return row
+    return None
+
+
+def _renamed(row: Argument, text: str, facts: Facts | None, file: str) -> Extracted:
+    """An argument of an older release: rename it where it only got another name, else write what took its place."""
+    call = _ARGUMENT.search(text)
+    taken, old = (call[1], call[2]) if call else ("", row.old[0])
+    called = f": it is called {row.name}" if row.name else ""
+    meaning = f"{taken} of {row.package} takes no {old} since {row.since}{called}; {_GPU}"
+    change = Fix(f"Write in the program what took the place of {old}.", (code(row.now),))
+    if row.name and file.endswith(".py"):
+        edit = cmd("sed", "-i", rf"s/\b{old}=/{row.name}=/", file)
+        undo = (cmd("sed", "-i", rf"s/\b{row.name}=/{old}=/", file),)
+        change = Fix(f"Rename the argument in the program: {old} is {row.name}.", (edit,), undo=undo)
+    on, spec = _environment(facts, row.package), f"{row.package}<{row.since}"
+    task = install(on.python, spec) if on else pip(spec)
+    older = Fix(f"Install a release that still takes it: {spec}.", (task,), "reinstall-package")
+    return Extracted(meaning=meaning, fixes=(change, older), decided=True)
 
 
 def _environment(facts: Facts | None, module: str) -> OnPython | None:
@@ -182,7 +217,9 @@ def _by_names(caller: str, other: str, lacked: str, text: str) -> Extracted:
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
 
 
-def named(steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str]) -> tuple[FixEntry, ...]:
+def named(
+    steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str], facts: Facts | None = None
+) -> tuple[FixEntry, ...]:
     """The steps of a message's row with what log and traceback name in place of PACKAGE, OTHER, LIBRARY and the like.
 
     Where the innermost code that is no framework's is the program's own, there is no package to upgrade.
@@ -191,6 +228,7 @@ def named(steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str]
         steps: of the row.
         lines: the message's line, and those after it.
         frames: as of `callers`.
+        facts: of the machine, whose packages are known by their names; None: nothing is known of it.
     """
     text = lines[0]
     other = callers(text, frames)[1]
@@ -198,21 +236,40 @@ def named(steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str]
     library, requested = _LIBRARY.search(text), next(filter(None, map(_REQUESTED.search, lines)), None)
     here = caller != "" or requested is not None
     kept = (step for step in steps if here or not any(_PLACE.search(line) for line in step.commands))
-    words = {"PACKAGE": caller or "", "OTHER": other, "LIBRARY": library[0] if library else ""}
+    words = {"LIBRARY": library[0] if library else ""}
+    modules = {word: name for word, name in (("PACKAGE", caller or ""), ("OTHER", other)) if name not in ("", *_SPACES)}
     if program := _PROGRAM.search(text):
         words["PROGRAM"] = next(filter(None, program.groups()))
     if requested:
         words["PACKAGE"] = next(filter(None, requested.groups()))
+        modules.pop("PACKAGE", None)
     if model := next(filter(None, map(_MODEL.search, lines)), None):
         words["MODEL"] = model[1]
-    return tuple(_filled(step, words) for step in kept) or tuple(steps)
+    return tuple(_filled(step, words, modules, facts) for step in kept) or tuple(steps)
 
 
-def _filled(step: FixEntry, words: dict[str, str]) -> FixEntry:
+def _filled(step: FixEntry, words: dict[str, str], modules: dict[str, str], facts: Facts | None) -> FixEntry:
     message, lines = step.message, step.commands
     for word, name in words.items():
-        if name and name not in _SPACES:
-            what = distribution_of(name) if word in ("PACKAGE", "OTHER") else name
-            lines = tuple(re.sub(rf"(?<![\w_]){word}(?![\w_])", what, line) for line in lines)
-            message = message.replace(f"/{word}", f"/{what}")  # of an address
+        if name:
+            lines = tuple(re.sub(rf"(?<![\w_]){word}(?![\w_])", name, line) for line in lines)
+            message = message.replace(f"/{word}", f"/{name}")  # of an address
+    for word, module in modules.items():
+        whole = re.compile(rf"(?<![\w_]){word}(?![\w_])")
+        # split, not sub: what takes its place has backslashes of its own
+        lines = tuple(_distribution(module, line, facts).join(whole.split(line)) for line in lines)
     return replace(step, message=message, commands=lines)
+
+
+def _distribution(module: str, line: str, facts: Facts | None) -> str:
+    """The distribution that brings a module, for a command; where no table knows it, what finds it when it is typed.
+
+    colbert-ai brings the module colbert, and the distribution that is called colbert is another project.
+    """
+    name, table = distribution_of(module), wanted()
+    known = (*table.users, *table.hidden, *release_dates().released)
+    if module in import_errors().imported_as or matters(name) or name in known or _environment(facts, module):
+        return name
+    python = line.split(" -m pip", 1)[0] if " -m pip" in line else "python"
+    ask = f'from importlib.metadata import packages_distributions as p; print(p()["{module}"][0])'
+    return f"\"$({python} -c '{ask}')\""

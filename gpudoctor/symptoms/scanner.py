@@ -74,6 +74,7 @@ class Scanner:
         self._open: list[Hit] = []  # that still want the lines after them
         self._packages: deque[str] = deque(maxlen=6)
         self._frames: deque[str] = deque(maxlen=20)  # the same for all files; "" for the program's own
+        self._file = ""  # the last of the program's own files in the traceback
         self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._loose: Raised | None = None  # the last error that no traceback belongs to
@@ -206,6 +207,7 @@ class Scanner:
             file = _FRAME.search(clear)
             if file is not None and (found is not None or _STANDARD.search(file[1]) is None):
                 self._frames.append(found[1] if found is not None else "")
+                self._file = file[1] if found is None else ""
             return "inside"
         self._inside = None
         return "end" if _EXCEPTION.match(rest[:SHOWN]) is not None else ""
@@ -246,6 +248,7 @@ class Scanner:
                 rank=_rank(self._prefix + clear),
                 packages=packages,
                 frames=self._inner(),
+                file=self._file if self._frames and not self._frames[-1] else "",
                 gpu=gpu,
                 chained=self._chained,
             )

@@ -117,8 +117,9 @@ class Teller:
 
     @staticmethod
     def full_text(error: BaseException) -> str:
-        """Type and words of an exception."""
+        """Type and words of an exception, and the loader's where they only name libraries."""
         words = str(error).strip()
+        words = "\n".join((words, *refusals(words)))
         return f"{type(error).__name__}: {words}"[:LONGEST_TEXT] if words else type(error).__name__
 
     @staticmethod
@@ -141,6 +142,23 @@ class Teller:
         if text not in self._warnings and len(self._warnings) < MOST_WARNINGS:
             self._warnings.append(text)
             self.tell(warnings=self._warnings)
+
+
+def refusals(words: str) -> list[str]:
+    """What the loader says of the libraries of which an error only says that they could not be loaded.
+
+    PyTorch keeps its words for the exception before, from 2.9 on (torch/_ops.py), and torchcodec prints the last alone.
+    """
+    mark, said = "Could not load this library: ", []
+    paths = [line.partition(mark)[2].strip() for line in words.splitlines() if mark in line]
+    for path in [path for path in paths if os.path.isfile(path)][:8]:
+        import ctypes
+
+        try:
+            ctypes.CDLL(path)
+        except OSError as error:
+            said.append("OSError: " + str(error))
+    return said
 
 
 def blamed(error: BaseException, name: str) -> str | None:

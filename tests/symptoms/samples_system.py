@@ -394,4 +394,6 @@ SYSTEM = [
     Sample("windows-python-headers", "C:/Temp/cuda_utils.c:14: error: include file 'Python.h' not found"),
     Sample("windows-python-headers", "fatal error C1083: Cannot open include file: 'Python.h': No such file or directory"),
     Sample("msvc-missing", "error: command 'cl.exe' failed: No such file or directory"),
+    Sample("comfy-frontend", "********** ERROR ***********\n\ncomfyui-frontend-package is not installed. \n"),
+    Sample("gradio-localhost", trace("ValueError: When localhost is not accessible, a shareable link must be created. Please set share=True or check your proxy settings to allow access to localhost.", "gradio/blocks.py")),
 ]  # fmt: skip

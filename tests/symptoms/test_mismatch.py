@@ -121,6 +121,55 @@ def test_a_call_of_the_programs_own_upgrades_no_package() -> None:
     assert own.fixes[0].commands == ("torch.load(path, weights_only=False)",)
 
 
+RENAMED = "TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'"
+MOVED = "TypeError: XGBClassifier.fit() got an unexpected keyword argument 'early_stopping_rounds'"
+
+
+def test_an_argument_that_got_another_name_is_renamed_in_the_program() -> None:
+    entry = first(traced(RENAMED, "/home/me/sft.py"), here(("trl", "0.24.0", ())))
+    assert entry.meaning == (
+        "SFTConfig of trl takes no max_seq_length since 0.20: it is called max_length; the GPU is not involved"
+    )
+    rename, older = entry.fixes
+    assert rename.commands == (r"sed -i 's/\bmax_seq_length=/max_length=/' /home/me/sft.py",)
+    assert older.commands[0].endswith("install 'trl<0.20'")
+    typed = first(traced(RENAMED, "<stdin>"), here(("trl", "0.24.0", ())))
+    assert typed.fixes[0].commands == ("SFTConfig(max_length=...)",), "there is no file to change"
+    assert "takes no" not in first(traced(RENAMED, "/home/me/sft.py"), here(("trl", "0.19.1", ()))).meaning
+    moved = first(traced(MOVED, "/home/me/fit.py"))
+    assert moved.fixes[0].commands[0].startswith("XGBClassifier(early_stopping_rounds=")
+    of_package = first(traced(RENAMED, "/home/me/sft.py", "unsloth/trainer.py"))
+    assert not of_package.meaning.startswith("SFTConfig"), "the caller is a package, which is upgraded"
+
+
+def test_a_module_that_no_table_knows_is_looked_up_when_it_is_typed() -> None:
+    text = "ImportError: cannot import name 'AdamW' from 'transformers' (/e/site-packages/transformers/__init__.py)"
+    entry = first(traced(text, "/home/me/x.py", "colbert/training/training.py"), here(("transformers", "4.57.1", ())))
+    (line, _) = entry.fixes[0].commands
+    assert line.endswith('print(p()["colbert"][0])\')" transformers')
+    assert "install -U \"$(/opt/env/bin/python -c 'from importlib.metadata import packages_distributions" in line
+
+
+def test_what_pip_could_not_build_is_named() -> None:
+    log = "      ModuleNotFoundError: No module named 'torch'\n      [end of output]\nERROR: Failed to build 'flash-attn'\n"
+    entry = explained(Report(), scan([log.encode()]), None, where="elsewhere").symptoms[0]
+    lines = [line for fix in entry.fixes for line in fix.commands]
+    assert "python -m pip install --no-build-isolation flash-attn" in lines
+
+
+def test_an_error_inside_a_package_of_another_release_comes_of_that() -> None:
+    message = "tensorflow 2.15.1 requires keras<2.16,>=2.15.0, found: 3.10.0."
+    unmet = msgspec.structs.replace(finding("python.unmet-requirement", "warn"), message=message)
+    for text, frames, explains in (
+        ("TypeError: f() takes 1 positional argument", ("keras/src/x.py",), True),
+        ("KeyError: 'labels'", ("keras/src/x.py",), False),
+        ("TypeError: f() takes 1 positional argument", (), False),
+    ):
+        log = scan([traced(text, "/home/me/x.py", *frames).encode()])
+        entry = explained(Report(findings=(unmet,)), log, here(("keras", "3.10.0", ())), where="here").symptoms[0]
+        assert entry.explained_by == (("python.unmet-requirement",) if explains else ())
+
+
 def test_a_file_of_a_newer_release() -> None:
     text = "AttributeError: Can't get attribute 'C3k2' on <module 'ultralytics.nn.modules.block' from '/env/x.py'>"
     entry = first(traced(text, "/home/me/x.py", "torch/serialization.py"), here(("ultralytics", "8.2.79", ())))

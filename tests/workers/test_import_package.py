@@ -29,6 +29,15 @@ def test_an_import_that_succeeds(tmp_path: Path) -> None:
     assert found["file"] == f"{tmp_path}/own.py"
 
 
+def test_the_loaders_words_follow_an_error_that_leaves_them_out(tmp_path: Path) -> None:
+    (tmp_path / "libtext.so").write_text("no library")
+    path = f"{tmp_path}/libtext.so"
+    found = told(tmp_path, f"raise RuntimeError('No.\\nFFmpeg version 8: Could not load this library: {path}')")
+    first, second, third = found["import_error"].splitlines()
+    assert (first, second) == ("RuntimeError: No.", f"FFmpeg version 8: Could not load this library: {path}")
+    assert third.startswith(f"OSError: {path}: ")
+
+
 LAZY = """
 class Lazy(type(__import__('sys'))):
     def __getattr__(self, name):

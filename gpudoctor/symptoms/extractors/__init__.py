@@ -48,7 +48,7 @@ READERS = {
     "faults": ("xid", "sxid", "assertion", "oops"),
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "vllm_cache", "cudnn_handle", "oom_kill", "ggml_memory"),
-    "processes": ("exit_code", "nccl", "collective"),
+    "processes": ("exit_code", "ordinal", "nccl", "collective"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
         "jax_outdated", "cudnn_parts", "missing_module", "named_install", "arguments",

@@ -3,8 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.targets import gpus_of
+from gpudoctor.tasks import cmd
+from gpudoctor.tasks.placeholders import SCRIPT
 
 ENDS = {
     9: "SIGKILL: nearly always the OOM killer, because the host ran out of memory",
@@ -30,6 +34,17 @@ def exit_code(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     if number in ENDS:
         return Extracted(details=(f"{who} was killed by {ENDS[number]}.",))
     return Extracted(details=(f"{who} exited with code {code}.",)) if code else NOTHING
+
+
+def ordinal(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """That a launcher started more processes than there are GPUs, where one did."""
+    if not any(word in line for line in lines for word in ("torch.distributed", "torchrun", "local_rank", "[rank")):
+        return NOTHING
+    count = len(gpus_of(facts)) if facts else 0
+    details = (f"This machine has {count} GPU{'s' * (count != 1)}.",) if count else ()
+    script = next((found[1] for line in lines if (found := re.match(r"([\w./-]+\.py) FAILED", line))), SCRIPT)
+    fewer = Fix("Start as many processes as there are GPUs.", (cmd("torchrun", "--nproc-per-node=gpu", script),))
+    return Extracted(details=details, fixes=(fewer,))
 
 
 def nccl(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

@@ -158,6 +158,14 @@ def test_driver_too_old() -> None:
     said = commands(driver_too_old, facts)
     assert "uninstall -y jax-cuda13-plugin jax-cuda13-pjrt" in said
     assert "'jax[cuda12]==0.9.2'" in said
+    more = (
+        package("jax-cuda13-plugin", "0.9.2"),
+        package("nvidia-cudnn-cu13", "9.28.1.4"),
+        package("nvidia-nccl-cu13", "2.32.3"),
+        package("torch", "2.13.0", requires=("nvidia-nccl-cu13==2.32.3",)),
+    )
+    beside = commands(driver_too_old, change(facts, "pythons.0.packages", more))
+    assert "uninstall -y jax-cuda13-plugin nvidia-cudnn-cu13\n" in f"{beside}\n"
     assert one(driver_too_old, environment(jax())) == ("pass", "")
     assert one(driver_too_old, environment(jax(cuda=Unknown("closed")))) == ("unknown", "closed")
 

@@ -142,6 +142,20 @@ def test_a_requirement_that_a_met_one_of_another_package_excludes() -> None:
     assert separate in commands(unmet_requirement, change(other, "pythons.0.unmet", (broken,)))
 
 
+def test_where_no_release_suits_both_pip_chooses_one_of_what_asks() -> None:
+    asks = UnmetRequirement(package="tensorflow", version="2.20.0", requires="protobuf>=5.28.0", found="4.25.9")
+    there = (
+        package("tensorflow", "2.20.0", requires=("protobuf>=5.28.0",)),
+        package("mediapipe", "0.10.21", requires=("protobuf<5,>=4.25.3",)),
+        package("nvidia-cudnn-cu12", "9.3.0.75"),
+        package("protobuf", "4.25.9"),
+    )
+    facts = change(environment(packages=there), "pythons.0.unmet", (asks,))
+    assert typed(unmet_requirement, facts) == [f"{PIP} install 'tensorflow[and-cuda]' mediapipe==0.10.21"]
+    alone = change(environment(packages=there[:1]), "pythons.0.unmet", (asks,))
+    assert typed(unmet_requirement, alone) == [f"{PIP} install 'protobuf>=5.28.0'"]
+
+
 def test_what_ended_is_named_by_its_last_release() -> None:
     for row in release_families().ended:
         assert ended(row.package, row.last) == row
