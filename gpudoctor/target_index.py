@@ -141,7 +141,10 @@ TARGETS = {
         "tensorflow.wrong-cuda-major tensorflow.wrong-vendor"
     ),
     "targets:frameworks:torch": "pytorch.arch-missing pytorch.driver-too-old pytorch.wrong-vendor",
-    "targets:jaxes": "environment.jax-platforms jax.cpu-only jax.plugin-skew jax.ptxas-too-old jax.several-plugins",
+    "targets:jaxes": (
+        "environment.jax-platforms jax.cpu-only jax.libraries-missing jax.plugin-skew jax.ptxas-too-old "
+        "jax.several-plugins"
+    ),
     "targets:lives": "environment.xla-flags-unknown",
     "targets:lives:cupy": "cupy.crashes cupy.import-fails cupy.import-hangs cupy.no-gpu",
     "targets:lives:jax": "jax.crashes jax.import-fails jax.import-hangs jax.no-gpu",

@@ -22,7 +22,7 @@ JAX = FrameworkFamily(
     "jax",
     "https://docs.jax.dev/en/latest/installation.html",
     _fitting,
-    libraries=("jax.arch-missing", "jax.cudnn-too-old", "jax.driver-too-old"),
+    libraries=("jax.arch-missing", "jax.cudnn-too-old", "jax.driver-too-old", "jax.libraries-missing"),
     packages=("jax.plugin-skew",),
     cpu_build="jax.cpu-only",
     build=_build,

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
+from gpudoctor.fixes.bounds import is_required
 from gpudoctor.fixes.frameworks import jax_verify, jax_with_plugin
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.jax import jax
@@ -71,7 +72,7 @@ def cpu_only(on: OnFramework) -> Problem | None:
     if known(on.framework.variant) != "cpu" or not gpus or known(on.framework.plugin) is not None:
         return None
     sole = is_sole(on.python, on.framework)
-    if not sole and not users:
+    if not users and (not sole or is_required(on.python, "jax")):  # mediapipe brings it, and uses it nowhere
         return None
     wanted = f" {', '.join(users[:3])} use{'' if users[1:] else 's'} it." if users else ""
     kind = "CUDA" if gpus[0].vendor == "nvidia" else "ROCm"

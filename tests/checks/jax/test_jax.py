@@ -13,10 +13,11 @@ from gpudoctor.checks.jax.cudnn_too_old import cudnn_too_old
 from gpudoctor.checks.jax.driver_too_old import driver_too_old
 from gpudoctor.checks.jax.import_fails import import_fails
 from gpudoctor.checks.jax.import_hangs import import_hangs
+from gpudoctor.checks.jax.libraries_missing import libraries_missing
 from gpudoctor.checks.jax.no_gpu import no_gpu
 from gpudoctor.checks.jax.plugin_skew import plugin_skew
 from gpudoctor.checks.jax.ptxas_too_old import ptxas_too_old
-from gpudoctor.facts import CondaPackage, Facts, Framework, Nvcc, Package, UnmetRequirement
+from gpudoctor.facts import CondaPackage, DriverLibrary, Facts, Framework, Nvcc, Package, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.root_causes import findings
 from tests.builders import change, framework, live, plain_host, with_framework
@@ -50,6 +51,10 @@ def jax(version: str = "0.6.2", plugin: str | None = "jax-cuda12-plugin", **chan
     return framework("jax", version, **(plain | changes))
 
 
+_PATH = "/usr/local/cuda/lib64/libcudart.so.12"
+CUDART = DriverLibrary(soname="libcudart.so.12", path=_PATH, real=_PATH)
+
+
 def parts(jax_version: str, plugin: str) -> tuple[Package, ...]:
     return (
         package("jaxlib", jax_version),
@@ -70,6 +75,8 @@ def test_cpu_only() -> None:
     assert severity(cpu_only, facts) == "fail"
     assert severity(cpu_only, environment(bare, torch(), packages=(package("flax", "0.10.0"),))) == "warn"
     assert one(cpu_only, environment(bare, torch())) == ("pass", "")
+    brought = environment(bare, packages=(package("mediapipe", "0.10.21", requires=("jax", "jaxlib")),))
+    assert one(cpu_only, brought) == ("pass", "")
     assert one(cpu_only, environment(jax())) == ("pass", "")
     assert one(cpu_only, with_framework(bare, plain_host())) == ("pass", "")
     assert one(cpu_only, environment(jax(variant=Unknown("closed")))) == ("unknown", "closed")
@@ -168,6 +175,20 @@ def test_driver_too_old() -> None:
     assert "uninstall -y jax-cuda13-plugin nvidia-cudnn-cu13\n" in f"{beside}\n"
     assert one(driver_too_old, environment(jax())) == ("pass", "")
     assert one(driver_too_old, environment(jax(cuda=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_libraries_missing() -> None:
+    ill = jax(live=blind(error="RuntimeError: Unable to load CUDA. Is it installed?"))
+    expected = (
+        "JAX 0.6.2 does not load CUDA: its plugin is built for CUDA 12, and neither nvidia-* wheels nor a toolkit that "
+        "the loader finds have the libraries of CUDA 12."
+    )
+    assert one(libraries_missing, environment(ill)) == ("problem", expected)
+    assert "install 'jax[cuda12]==0.6.2'" in commands(libraries_missing, environment(ill))
+    there = change_toolkits(libraries=(CUDART,))
+    assert one(libraries_missing, change(environment(ill), "toolkits", there)) == ("pass", "")
+    assert one(libraries_missing, environment(jax())) == ("pass", "")
+    assert one(libraries_missing, environment(jax(cuda=Unknown("closed")))) == ("unknown", "closed")
 
 
 def test_arch_missing() -> None:
