@@ -35,6 +35,7 @@ ADVISES = (
     *NO_GPU,
     "python.notebook-kernel-elsewhere",
     "packages.cpu-package",
+    "onnxruntime.cpu-package",
 )  # advice that is the reason where a program fails
 
 

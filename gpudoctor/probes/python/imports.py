@@ -23,6 +23,7 @@ from gpudoctor.parsers.crash_output import tail
 from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
+from gpudoctor.probes.frameworks.refusals import plain
 from gpudoctor.probes.python.gpu_packages import module_in_namespace, modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
 from gpudoctor.probes.python.packages import FoundDistribution, text_of
@@ -231,7 +232,7 @@ def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> 
         "module": asked.module,
         "file": said.get("file") if isinstance(said.get("file"), str) else None,
         "seconds": said.get("import_seconds") if isinstance(said.get("import_seconds"), float) else None,
-        "stderr": tail(ended.err, TAIL),
+        "stderr": tail(plain(ended.err), TAIL),
         "lock": lock if isinstance(lock, str) else None,
         "part": said["part"] if isinstance(said.get("part"), str) else None,
         "blamed": said["blamed"] if isinstance(said.get("blamed"), str) else None,

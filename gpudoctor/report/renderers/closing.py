@@ -23,7 +23,7 @@ NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the 
 # Of a facts file of an earlier release, which went on with the CPU.
 ON_CPU = "No GPU was found, so the smoke tests ran on the CPU and prove nothing about a GPU."
 _MOST_NAMES = 12  # of packages that were not imported
-SETUP = "Next: `gpudoctor setup pytorch` plans the PyTorch that fits this machine."
+SETUP = "Next: `gpudoctor setup pytorch` (or tensorflow, jax, cupy) plans the installation that fits this machine."
 PROOF = "Next: `gpudoctor smoke` tests that the GPU computes correctly, and how fast."
 STILL_FAILS = (
     "If a program still fails, `gpudoctor run -- COMMAND` runs it and explains its error. Check its own environment: "
