@@ -15,8 +15,9 @@ _ABI = {
     "old": "It was compiled with the old C++ ABI (pre-C++11), the installed PyTorch with the new one.",
     "new": "It was compiled with the new C++ ABI (C++11), the installed PyTorch with the old one.",
 }
-# All builds have the new ABI from here on: https://github.com/pytorch/pytorch/issues/149044
-_NEW_SINCE = (2, 7)
+# PyPI's builds have the old ABI before 2.6, in which it depends on the CUDA release, and all have the new one from 2.7
+# on: https://github.com/pytorch/pytorch/issues/149044
+_OLD_BEFORE, _NEW_SINCE = (2, 6), (2, 7)
 
 _RUNTIME = (
     "A compiled extension loads the CUDA runtime (libcudart) of the major version that it was compiled with. PyTorch "
@@ -48,10 +49,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 def _abi_cause(first: Extension, torch: Framework | None) -> str | None:
-    """Why its symbols are another ABI's, where this PyTorch may have the other one."""
+    """That its symbols are another ABI's, where this PyTorch is known to have the other one."""
+    here = numbers(text_of(torch.version))[:2] if torch is not None else ()
+    other = "old" if here >= _NEW_SINCE else "new" if here and here < _OLD_BEFORE else None
     wanted = abi(first.unresolved)
-    has_new = torch is not None and numbers(text_of(torch.version))[:2] >= _NEW_SINCE
-    return None if wanted == "new" and has_new else _ABI.get(wanted or "")
+    return _ABI[wanted] if wanted is not None and wanted == other else None
 
 
 def _by_tag(on: OnPython, name: str) -> str:

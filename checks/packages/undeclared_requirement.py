@@ -155,7 +155,8 @@ def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:
     message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, found.other)}"
     if taken:
         message += f" {' and '.join(taken)} cannot use that: give each its own environment."
-    return message, install(on.python, f"{row.other}{spec}", options=row.options)
+    along = [name for name in row.along if package(on.python, name) is not None]
+    return message, install(on.python, f"{row.other}{spec}", *along, options=row.options)
 
 
 def _past_its_check(on: OnPython, found: _Broken) -> tuple[Fix, ...]:

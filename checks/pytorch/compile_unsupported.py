@@ -24,7 +24,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="PyTorch's compiler does not support this Python (torch.compile is not supported on Python 3.14+)",
+    title="torch.compile does not support this Python yet",
     severity=Severity.ADVICE,
     cause="torch.compile works on Python's bytecode, which each minor release of Python changes. PyTorch has wheels "
     "for a new Python some releases before its compiler supports it: all else works, and torch.compile raises "

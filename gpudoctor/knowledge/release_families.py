@@ -93,6 +93,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         beside: only where these packages are installed, each from a release to before another.
         newer: a newer release of the package itself is the better fix.
         options: what pip needs to install the other one.
+        along: what bounds the other one as well, and is resolved in the same command.
         optional: the package does without the other one.
         fails: no program that uses the package works.
         without: how the name of a library begins with which the package does without the other one.
@@ -118,6 +119,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beside: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     newer: bool = False
     options: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
     optional: bool = False
     fails: bool = False
 

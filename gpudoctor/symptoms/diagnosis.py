@@ -13,7 +13,17 @@ from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.report.renderers.closing import INVITATIONS
-from gpudoctor.symptoms.explaining import ADVISES, GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place, saying
+from gpudoctor.symptoms.explaining import (
+    ADVISES,
+    GPU_CHECKS,
+    NO_GPU,
+    areas,
+    areas_of,
+    explaining,
+    is_about,
+    place,
+    saying,
+)
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
@@ -179,7 +189,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
             meaning = said.meaning if said.harmless else hit.symptom.meaning
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, meaning, hit.times))
             continue
-        left = [f for f in found if f.check not in said.rules_out]
+        left = [f for f in found if f.check not in said.rules_out and is_about(f, hit)]
         findings = () if of_engine(hit.symptom, facts) else explaining(hit.symptom.checks, areas(hit), left)
         findings = findings or (saying(hit.text, left, hit.frames) if hit.frames else ())
         rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)

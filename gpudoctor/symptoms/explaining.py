@@ -19,6 +19,7 @@ GPU_CHECKS = (
     "device.no-gpu", "cluster.*", "cloud.*", "intel.*", "environment.*", "driver.*", "container.*", "wsl.*", "rocm.*",
     "fabric.*", "mig.*", "device.*",
 )  # fmt: skip
+_NEEDS = pattern(r"\bneeds? ([\w.-]+\w)")
 _OF_GPU = pattern(r"(?i)gpu|cuda")
 # What lacks what, in CPython's words: a module a name, or a package a name that is imported from it.
 _LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name '(\w+)' from '([\w.]+)'")
@@ -36,6 +37,7 @@ ADVISES = (
     "python.notebook-kernel-elsewhere",
     "packages.cpu-package",
     "onnxruntime.cpu-package",
+    "pytorch.compile-unsupported",
 )  # advice that is the reason where a program fails
 
 
@@ -82,6 +84,21 @@ def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = 
         if whole or (len(words) > 1 and all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said) for word in words)):
             found.append(finding)
     return tuple(found)
+
+
+def is_about(finding: FindingEntry, hit: Hit) -> bool:
+    """Whether a finding can be about a message: one on two packages' releases where the message is of one of them."""
+    if finding.check != "packages.undeclared-requirement":
+        return True
+    owner, _, rest = finding.message.partition(" ")
+    needs = _NEEDS.search(rest)
+    text = f"{hit.text} {hit.symptom.program} {hit.symptom.meaning}".lower()
+    names = [
+        owner,
+        needs[1] if needs else owner,
+        *(name.replace("-", "_") for name in (owner, needs[1] if needs else "")),
+    ]
+    return any(name and name.lower() in text for name in names)
 
 
 def _names(finding: FindingEntry, module: str) -> bool:

@@ -98,7 +98,8 @@ def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[F
     if short and not verbose:
         return
     here = report.log_origin and report.log_origin.where != "elsewhere"
-    if root.unexplained and not group and not root.notice and here:
+    silent = bool(root.fixes) and not root.ruled_out  # no check looks for its cause, and the fixes say what to do
+    if root.unexplained and not group and not root.notice and here and not silent:
         labelled(out, "here", CHECKED if root.id or root.fixes or not report.findings else UNCLEAR)
     if root.ruled_out:
         labelled(out, "ruled out", _ids(root.ruled_out, verbose), "dim")
