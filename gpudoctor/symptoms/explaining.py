@@ -92,13 +92,8 @@ def is_about(finding: FindingEntry, hit: Hit) -> bool:
         return True
     owner, _, rest = finding.message.partition(" ")
     needs = _NEEDS.search(rest)
-    text = f"{hit.text} {hit.symptom.program} {hit.symptom.meaning}".lower()
-    names = [
-        owner,
-        needs[1] if needs else owner,
-        *(name.replace("-", "_") for name in (owner, needs[1] if needs else "")),
-    ]
-    return any(name and name.lower() in text for name in names)
+    text = f"{hit.text} {hit.symptom.program} {hit.symptom.meaning}".lower().replace("_", "-")
+    return any(name.lower() in text for name in (owner, *(needs.groups() if needs else ())))
 
 
 def _names(finding: FindingEntry, module: str) -> bool:

@@ -171,6 +171,18 @@ def test_an_error_inside_a_package_of_another_release_comes_of_that() -> None:
         assert entry.explained_by == (("python.unmet-requirement",) if explains else ())
 
 
+def test_a_finding_on_two_other_packages_explains_no_message_of_a_third() -> None:
+    text = "ValueError: When localhost is not accessible, a shareable link must be created."
+    log = scan([traced(text, "/home/me/x.py", "gradio/blocks.py").encode()])
+    for message, explains in (
+        ("gradio 4.44.1 needs starlette<1; 1.10.0 is installed: launch() fails.", True),
+        ("wandb 0.16.6 needs numpy<2; 2.0.2 is installed: wandb.init fails.", False),
+    ):
+        found = msgspec.structs.replace(finding("packages.undeclared-requirement", "warn"), message=message)
+        entry = explained(Report(findings=(found,)), log, here(("gradio", "4.44.1", ())), where="here").symptoms[0]
+        assert entry.explained_by == (("packages.undeclared-requirement",) if explains else ())
+
+
 def test_a_file_of_a_newer_release() -> None:
     text = "AttributeError: Can't get attribute 'C3k2' on <module 'ultralytics.nn.modules.block' from '/env/x.py'>"
     entry = first(traced(text, "/home/me/x.py", "torch/serialization.py"), here(("ultralytics", "8.2.79", ())))

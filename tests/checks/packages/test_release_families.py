@@ -274,6 +274,14 @@ def web(gradio: str, hub: str, *others: Package) -> Facts:
     return having(package("gradio", gradio), package("huggingface-hub", hub), *others)
 
 
+def test_gradio_and_starlette_1() -> None:
+    there = (package("starlette", "1.10.0"), package("fastapi", "0.165.0"))
+    facts = web("4.44.1", "0.36.0", *there)
+    assert one(undeclared_requirement, facts)[1].startswith("gradio 4.44.1 needs starlette<1; 1.10.0 is installed")
+    assert "install 'starlette<1' fastapi" in commands(undeclared_requirement, facts)
+    assert one(undeclared_requirement, web("5.49.1", "0.36.0", *there)) == ("pass", "")
+
+
 def test_gradio_and_a_newer_hub() -> None:
     facts = web("4.44.1", "1.13.0")
     assert one(undeclared_requirement, facts)[1].startswith(
