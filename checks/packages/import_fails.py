@@ -12,6 +12,7 @@ from gpudoctor.fixes.other_release import (
     any_release,
     blamed,
     is_of_interface,
+    newer,
     newer_torch_needed,
     other_release,
     release_asked,
@@ -110,9 +111,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if not fixes and not hint and is_of_interface(one):
         return any_release(on, one)
     if one.dependent:  # it has no compiled code of its own that could be damaged
-        message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
-        task = install(on.python, one.package, upgrade=True)
-        return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
+        return (*fixes, newer(on, one, f"Upgrade {one.package} to a release that fits what it imports."))
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))

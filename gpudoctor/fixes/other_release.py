@@ -16,6 +16,7 @@ from gpudoctor.knowledge.release_dates import first_after, newest_at, released
 from gpudoctor.knowledge.release_names import added_in, removed_in
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
+from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.queries.loading import is_native
 from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.registry import BY_MODULE
@@ -49,6 +50,7 @@ _OF_TORCH = pattern(
 )
 _WHOLE = pattern(r"No module named '\w+'")
 _NAME = pattern(r"[\w.-]+")
+_UPPER = pattern(r"<|==|~=")
 
 
 def is_of_interface(one: PackageImport) -> bool:
@@ -118,12 +120,25 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
     if other in BY_MODULE and (found := package(on.python, other)):
         return _with_framework(on, one, found, message)
     kept = bounded(on.python, other, but=(one.package,)) if other else None
-    specs = [one.package]
-    if kept and kept != other:
-        specs.append(kept)
-        message = f"{message.rstrip('.')}, and keep {kept}, which the other packages require."
-    tasks = (install(on.python, *specs, upgrade=True),)
+    specs = [kept] if kept and kept != other else []
+    specs += [spec for spec in _held(on, one.package) if spec not in specs]
+    if specs:
+        message = f"{message.rstrip('.')}, and keep {' and '.join(specs)}, which the other packages require."
+    tasks = (install(on.python, one.package, *specs, upgrade=True),)
     return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+
+
+def _held(on: OnPython, name: str) -> list[str]:
+    """What a package requires and others bound from above: pip does not ask them when it upgrades that package."""
+    owner, found = package(on.python, name), []
+    for line in owner.requires if owner else ():
+        other = package(on.python, normalise(required_name(line)))
+        if other is None or other.name in BY_MODULE or is_optional(line):
+            continue
+        spec = bounded(on.python, other.name, but=(name,))
+        if spec and _UPPER.search(spec) and spec not in found:
+            found.append(spec)
+    return found
 
 
 def _with_framework(on: OnPython, one: PackageImport, framework: Package, message: str) -> Fix:

@@ -108,6 +108,18 @@ def test_a_newer_release_that_another_package_cannot_use() -> None:
     assert "transformers cannot use that: give each its own environment." in said
 
 
+def test_what_an_upgrade_brings_stays_within_what_others_require() -> None:
+    mine = package("datasets", "2.14.4", requires=("huggingface-hub<1.0.0,>=0.14.0", "pyarrow>=8.0.0", "torch"))
+    user = package("transformers", "4.57.1", requires=HUB)
+    there = (mine, user, package("huggingface-hub", "0.36.0"), package("pyarrow", "26.0"))
+    failed = PackageImport(
+        package="datasets", version="2.14.4", module="datasets", error="ValueError: no such thing", dependent=True
+    )
+    facts = change(having(*there), "pythons.0.imports", (failed,))
+    (command,) = typed(import_fails, facts)
+    assert command == f"{PIP} install --upgrade datasets 'huggingface-hub<1.0,>=0.34.0'"
+
+
 def test_a_package_from_before_it_needed_a_newer_one() -> None:
     mine, ao = package("peft", "0.19.1"), package("torchao", "0.10.0")
     assert typed(undeclared_requirement, having(mine, ao)) == [f"{PIP} install 'torchao>=0.16,<0.18'"]
