@@ -111,7 +111,8 @@ def _again(on: OnPython, module: str, name: str, version: str | None, whole: boo
 @check(
     title="A package is only partly installed or removed",
     severity=Severity.ERROR,
-    cause="pip was interrupted, or files were in use or added by hand, so parts of the package are left: a directory "
+    cause="pip was interrupted, files were in use or added by hand, or a package was uninstalled that has the same "
+    "directory as another one (onnxruntime beside onnxruntime-gpu), so parts of the package are left: a directory "
     "without __init__.py is imported as an empty namespace package, and metadata without a module cannot be imported "
     "at all. Before removing a package, pip renames it: torch to ~orch.",
     fixes=_fixes,
