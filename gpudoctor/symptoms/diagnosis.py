@@ -208,6 +208,8 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
 def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
     """What a message's words tell; where its row is about two packages, its traceback tells which."""
     said = extracted(hit.symptom.tells, _read(hit, log), facts)
+    if hit.symptom.tells == "missing_module":  # of a package that is installed: of another release than this one
+        return of_release if (of_release := mismatch(hit.text, hit.frames, facts)) is not NOTHING else said
     pair = any("OTHER" in line for fix in hit.symptom.fixes for line in fix.commands if isinstance(line, str))
     return mismatch(hit.text, hit.frames, facts) if pair and said is NOTHING else said
 

@@ -39,7 +39,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
         line, text, rank, packages, frames: as of a Hit.
         program: whose words it is.
         gpu: its words, or the assertion that raised it, have to do with GPUs.
-        file: of the program's own, where it was raised in one.
+        file: the last of the program's own files that the traceback names.
         chained: it was raised while another one was handled, or because of it.
         passed_on: another one was raised while it was handled, or because of it.
     """

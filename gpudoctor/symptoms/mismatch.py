@@ -76,9 +76,11 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
         text: the exception's line.
         frames: the top packages of the traceback's files, as of `callers`.
         facts: of the machine on which it was raised; None: nothing is known of it.
-        file: of the program's own, where it was raised in one.
+        file: the last of the program's own files that the traceback names.
     """
-    if frames[:1] == ("",) and (row := _argument(text, facts)) is not None:
+    row = _argument(text, facts)
+    # The wrappers of a function belong to its own package; who calls it is the next.
+    if row and next((one for one in frames if distribution_of(one) != row.package), None) == "":
         return _renamed(row, text, facts, file)
     found = _OF_MODULE.search(text)
     caller, other = callers(text, frames)
@@ -154,7 +156,9 @@ def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None
 
 
 def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extracted:
-    what, name = f"the name {lacked}" if lacked else "a module", f"{theirs.name} {release(theirs.version)}"
+    module = re.search(r"No module named '([\w.]+)'", text)
+    what = f"the name {lacked}" if lacked else f"the module {module[1]}" if module else "a module"
+    name = f"{theirs.name} {release(theirs.version)}"
     if row := _removed(theirs, text):
         meaning = f"the program uses {what}, which {name} no longer has: it was removed in {row.since}; {_GPU}"
         fixes = [Fix(f"Change the program, which can use {row.now}.")]

@@ -190,6 +190,7 @@ class Scanner:
             self._inside = "" if "─" in text[:begin] else text[:begin]
             self._packages.clear()
             self._frames.clear()
+            self._file = ""
             self._frame.clear()
             return "inside"
         if self._inside is None:
@@ -207,7 +208,7 @@ class Scanner:
             file = _FRAME.search(clear)
             if file is not None and (found is not None or _STANDARD.search(file[1]) is None):
                 self._frames.append(found[1] if found is not None else "")
-                self._file = file[1] if found is None else ""
+                self._file = file[1] if found is None else self._file
             return "inside"
         self._inside = None
         return "end" if _EXCEPTION.match(rest[:SHOWN]) is not None else ""
@@ -248,7 +249,7 @@ class Scanner:
                 rank=_rank(self._prefix + clear),
                 packages=packages,
                 frames=self._inner(),
-                file=self._file if self._frames and not self._frames[-1] else "",
+                file=self._file,
                 gpu=gpu,
                 chained=self._chained,
             )

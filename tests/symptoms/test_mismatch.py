@@ -138,6 +138,8 @@ def test_an_argument_that_got_another_name_is_renamed_in_the_program() -> None:
     assert "takes no" not in first(traced(RENAMED, "/home/me/sft.py"), here(("trl", "0.19.1", ()))).meaning
     moved = first(traced(MOVED, "/home/me/fit.py"))
     assert moved.fixes[0].commands[0].startswith("XGBClassifier(early_stopping_rounds=")
+    wrapped = first(traced(MOVED, "/home/me/fit.py", "xgboost/core.py"), here(("xgboost", "3.0.5", ())))
+    assert wrapped.meaning == moved.meaning, "a wrapper of the function is of its own package"
     of_package = first(traced(RENAMED, "/home/me/sft.py", "unsloth/trainer.py"))
     assert not of_package.meaning.startswith("SFTConfig"), "the caller is a package, which is upgraded"
 
@@ -148,6 +150,17 @@ def test_a_module_that_no_table_knows_is_looked_up_when_it_is_typed() -> None:
     (line, _) = entry.fixes[0].commands
     assert line.endswith('print(p()["colbert"][0])\')" transformers')
     assert "install -U \"$(/opt/env/bin/python -c 'from importlib.metadata import packages_distributions" in line
+
+
+def test_a_module_that_the_installed_release_lacks_is_of_another_release() -> None:
+    text = "ModuleNotFoundError: No module named 'pytorch_lightning.utilities.distributed'"
+    entry = first(traced(text, "/home/me/ddpm.py"), here(("pytorch-lightning", "2.5.5", ())))
+    assert entry.meaning.startswith(
+        "the program uses a module, which pytorch-lightning 2.5.5 does not have: it was removed"
+    )
+    assert entry.fixes[0].commands[0].endswith("install 'pytorch-lightning<2.0'")
+    absent = first(traced(text, "/home/me/ddpm.py"), here(("torch", "2.8.0", ())))
+    assert absent.fixes[0].commands[-1].endswith("install pytorch-lightning")
 
 
 def test_what_pip_could_not_build_is_named() -> None:
