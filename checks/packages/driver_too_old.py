@@ -7,17 +7,20 @@ from gpudoctor.facts import Package
 from gpudoctor.fixes.cuda import newer_driver
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import cuda_in_name
-from gpudoctor.maybe import known, present
+from gpudoctor.knowledge.sonames import majors_of
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.parsers.metadata import is_optional
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.loading import missing_for
 from gpudoctor.queries.packages import and_more, major, package, packages_of
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 # Its release is that of the CUDA runtime that cuda.bindings.runtime is linked with, statically:
 # https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.3-notes.html
 _BINDINGS = "cuda-bindings"
+_LINKED = ""  # the stem of what its libraries tell, and not its name
 
 
 def _unsupported(on: OnPython) -> list[tuple[Package, str, str]]:
@@ -29,16 +32,30 @@ def _unsupported(on: OnPython) -> list[tuple[Package, str, str]]:
     bindings = package(on.python, _BINDINGS)
     if bindings and (cuda := major(bindings.version)):
         named.append((bindings, _BINDINGS, str(cuda)))
+    named += _linked(on, {p.name for p, _, _ in named})
     driver = known(driver_cuda(on.facts)) if named else None
     return [(p, stem, cuda) for p, stem, cuda in named if driver and not driver_runs(cuda, driver)]
+
+
+def _linked(on: OnPython, named: set[str]) -> list[tuple[Package, str, str]]:
+    """The packages whose libraries need those of a CUDA major that is not here: ctranslate2 opens libcublas.so.12."""
+    found = []
+    for name in dict.fromkeys(one.package for one in known_or(on.python.extensions, ()) if one.package not in named):
+        majors = {cuda for one in missing_for(on.facts, on.python, name) for cuda in majors_of(one.soname)}
+        there = package(on.python, name)
+        if there is not None and len(majors) == 1:
+            found.append((there, _LINKED, majors.pop()))
+    return found
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     unsupported, ours = _unsupported(on), major(present(driver_cuda(on.facts))) or 12
     newer = newer_driver(on.facts, f"{unsupported[0][2]}.0")
+    if unsupported[0][1] == _LINKED:
+        return newer
     if unsupported[0][1] == _BINDINGS:
         return _older_bindings(on, ours, unsupported[0][2]) or newer
-    unsupported = [row for row in unsupported if row[1] != _BINDINGS]  # the other builds bring their own
+    unsupported = [row for row in unsupported if row[1] not in (_BINDINGS, _LINKED)]  # the other builds bring their own
     names, stems = [p.name for p, _, _ in unsupported], [stem for _, stem, _ in unsupported]
     asked = [stem for stem in stems if not stem.startswith("lib")] or stems  # the libraries come with them
     instead = (f"{stem}-cuda{ours}0" if stem == "nvidia-dali" else f"{stem}-cu{ours}" for stem in asked)
@@ -81,7 +98,7 @@ def _older_bindings(on: OnPython, ours: int, theirs: str) -> tuple[Fix, ...]:
     read_from_files=True,
 )
 def driver_too_old(on: OnPython) -> Problem | None:
-    """A package is named for a newer CUDA major than the driver's, or contains its runtime."""
+    """A package is named for a newer CUDA major than the driver's, contains its runtime, or needs its libraries."""
     known(on.python.packages)
     if not nvidia_gpus(on.facts):
         return None

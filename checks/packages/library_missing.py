@@ -109,6 +109,7 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
         *("python.*", "libraries.*", "packages.extension-abi", "packages.built-for-another-torch", "pytorch.*"),
         *(
             "packages.wrong-vendor",
+            "packages.driver-too-old",
             "packages.torchcodec-mismatch",
             "packages.torchvision-mismatch",
             "packages.bitsandbytes-no-binary",

@@ -396,4 +396,7 @@ SYSTEM = [
     Sample("msvc-missing", "error: command 'cl.exe' failed: No such file or directory"),
     Sample("comfy-frontend", "********** ERROR ***********\n\ncomfyui-frontend-package is not installed. \n"),
     Sample("gradio-localhost", trace("ValueError: When localhost is not accessible, a shareable link must be created. Please set share=True or check your proxy settings to allow access to localhost.", "gradio/blocks.py")),
+    Sample("notebook-cell", "nbclient.exceptions.CellExecutionError: An error occurred while executing the following cell:\n"),
+    Sample("pynvml-outdated", trace("ImportError: pynvml is missing or an outdated version is installed.", "gpustat/nvml.py")),
+    Sample("numpy-not-whole", trace("ImportError: Error importing numpy: you should not try to import numpy from its source directory", "numpy/__init__.py")),
 ]  # fmt: skip
