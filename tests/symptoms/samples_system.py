@@ -399,4 +399,8 @@ SYSTEM = [
     Sample("notebook-cell", "nbclient.exceptions.CellExecutionError: An error occurred while executing the following cell:\n"),
     Sample("pynvml-outdated", trace("ImportError: pynvml is missing or an outdated version is installed.", "gpustat/nvml.py")),
     Sample("numpy-not-whole", trace("ImportError: Error importing numpy: you should not try to import numpy from its source directory", "numpy/__init__.py")),
+    Sample("accelerate-config", trace("ValueError: The config file at /home/me/default_config.yaml had unknown keys (['enable_cpu_affinity']), please try upgrading your `accelerate` version", "accelerate/x.py")),
+    Sample("tensorboard-twice", trace("ValueError: Duplicate plugins for name projector", "tensorboard/x.py")),
+    Sample("pickle-of-numpy-2", trace("ModuleNotFoundError: No module named 'numpy._core'", "joblib/x.py")),
+    Sample("qt-xcb", 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/lib/python3.11/site-packages/cv2/qt/plugins" even though it was found.\nThis application failed to start because no Qt platform plugin could be initialized. Reinstalling the application may fix this problem.'),
 ]  # fmt: skip
