@@ -68,8 +68,11 @@ def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
 
 
 def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
-    """The problems that explain this one; of two that would explain each other, the deeper area wins."""
-    return [
+    """The problems that explain this one; of two that would explain each other, the deeper area wins.
+
+    One that names the package whose import fails leaves the others out.
+    """
+    found = [
         other
         for other in problems
         if other is not verdict
@@ -82,6 +85,9 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         and not _mutual(other, verdict)
         and not _lighter_than_rule(other, verdict)
     ]
+    failing = verdict.problem.failing if verdict.problem is not None else None
+    own = [one for one in found if failing is not None and one.problem is not None and failing in one.problem.breaks]
+    return own or found
 
 
 def _named(cause: Verdict, verdict: Verdict) -> bool:

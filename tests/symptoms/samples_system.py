@@ -403,4 +403,5 @@ SYSTEM = [
     Sample("tensorboard-twice", trace("ValueError: Duplicate plugins for name projector", "tensorboard/x.py")),
     Sample("pickle-of-numpy-2", trace("ModuleNotFoundError: No module named 'numpy._core'", "joblib/x.py")),
     Sample("qt-xcb", 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/lib/python3.11/site-packages/cv2/qt/plugins" even though it was found.\nThis application failed to start because no Qt platform plugin could be initialized. Reinstalling the application may fix this problem.'),
+    Sample("tfp-tensorflow", trace("ImportError: This version of TensorFlow Probability requires TensorFlow version >= 2.18; Detected an installation of version 2.17.0. Please upgrade TensorFlow to proceed.", "tensorflow_probability/python/__init__.py")),
 ]  # fmt: skip

@@ -184,6 +184,8 @@ def test_what_only_a_command_of_the_package_uses_explains_no_other_import() -> N
         ("packages.import-fails", []),
         ("packages.module-removed", []),
     ]
+    beside = change(facts, "pythons.0.imports", (server,))
+    assert shape(beside, module_removed, import_fails) == [("packages.module-removed", ["packages.import-fails"])]
     same = imported("basicsr", "1.4.2", error=gone, dependent=True)
     alike = having(server, same, packages=(package("setuptools", "84.0.0"),))
     assert severity(module_removed, alike) == "fail"
