@@ -30,7 +30,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=jaxes,
     caused_by=("python.*", "jax.driver-too-old", "libraries.wheel-incomplete", "libraries.wheel-missing"),
     affects=("wheels",),
-    validated_on=("environment 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def libraries_missing(on: OnFramework) -> Problem | None:
     """The plugin says which library it cannot load, and no wheel or toolkit has a CUDA run-time of its major."""

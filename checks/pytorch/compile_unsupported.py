@@ -24,7 +24,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="torch.compile does not support this Python yet",
+    title="PyTorch's compiler does not support this Python yet (torch.compile)",
     severity=Severity.ADVICE,
     cause="torch.compile works on Python's bytecode, which each minor release of Python changes. PyTorch has wheels "
     "for a new Python some releases before its compiler supports it: all else works, and torch.compile raises "

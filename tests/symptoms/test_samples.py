@@ -7,10 +7,11 @@ from tests.at_once import at_once
 from tests.symptoms.corpus import rows
 from tests.symptoms.framework_samples import FRAMEWORKS
 from tests.symptoms.samples import SAMPLES, Sample
+from tests.symptoms.samples_programs import PROGRAMS
 from tests.symptoms.samples_system import SYSTEM
 from tests.symptoms.test_gathered import SAID
 
-ALL = [*SAMPLES, *FRAMEWORKS, *SYSTEM]
+ALL = [*SAMPLES, *FRAMEWORKS, *SYSTEM, *PROGRAMS]
 
 
 @at_once(ALL, lambda sample: sample.log)

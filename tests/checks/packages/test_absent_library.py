@@ -6,10 +6,11 @@ import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
+from gpudoctor.checks.packages.driver_too_old import driver_too_old
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.packages.library_missing import library_missing
-from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
+from gpudoctor.facts import Extension, Facts, MissingLibrary, PackageImport, UnmetRequirement
 from gpudoctor.facts.python import LibraryUser
 from gpudoctor.maybe import Unknown
 from tests.builders import change
@@ -26,6 +27,21 @@ def lacking(soname: str, name: str = "tensorrt-llm", **python: Any) -> Facts:
     for field, value in {"imports": (imported,), "version": "3.10.12", **python}.items():
         facts = change(facts, f"pythons.0.{field}", value)
     return facts
+
+
+@pytest.mark.parametrize(("cuda", "expected"), [("11.4", "problem"), ("12.2", "pass")])
+def test_a_library_of_a_cuda_release_that_the_driver_does_not_run(cuda: str, expected: str) -> None:
+    absent = (MissingLibrary(soname="libcublas.so.12", needed_by="libctranslate2.so", opened=True),)
+    opens = Extension(package="ctranslate2", version="4.5.0", path="/e/ctranslate2.libs/libct.so", absent=absent)
+    facts = environment(packages=(package("ctranslate2", "4.5.0"),))
+    facts = change(facts, "pythons.0.extensions", (opens,))
+    for field in ("cuda.version", "nvml.cuda_version"):
+        facts = change(facts, f"nvidia.{field}", cuda)
+    found, message = one(driver_too_old, facts)
+    assert found == expected
+    if found == "problem":
+        assert message.startswith("ctranslate2 4.5.0 is built for CUDA 12; the driver ")
+        assert "nvidia-driver" in commands(driver_too_old, facts)
 
 
 @pytest.mark.parametrize(

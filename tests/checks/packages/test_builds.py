@@ -13,7 +13,7 @@ from gpudoctor.checks.packages.gpu_too_old import gpu_too_old
 from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
-from gpudoctor.facts import Extension, Facts, FileOverlap, MissingLibrary, UnmetRequirement
+from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
 from gpudoctor.knowledge.requests import requests
 from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.maybe import Unknown
@@ -111,14 +111,6 @@ def test_driver_too_old() -> None:
     assert one(driver_too_old, rapids("12.2", "nvidia-dali-cuda130"))[0] == "problem"
     assert "install nvidia-dali-cuda120" in commands(driver_too_old, rapids("12.2", "nvidia-dali-cuda130"))
     assert "install libcudf-cu12" in commands(driver_too_old, rapids("12.2", "libcudf-cu13"))
-    absent = (MissingLibrary(soname="libcublas.so.12", needed_by="libctranslate2.so", opened=True),)
-    opens = Extension(package="ctranslate2", version="4.5.0", path="/e/ctranslate2.libs/libct.so", absent=absent)
-    for cuda, expected in (
-        ("11.4", ("problem", "ctranslate2 4.5.0 is built for CUDA 12; the driver 570.169 (CUDA 11.4) is too old.")),
-        ("12.2", ("pass", "")),
-    ):
-        facts = change(rapids(cuda, "ctranslate2", "4.5.0"), "pythons.0.extensions", (opens,))
-        assert one(driver_too_old, facts) == expected
     both = environment(packages=(package("cudf-cu13", "25.12"), package("nvidia-dali-cuda130", "1.5")), facts=machine())
     assert "install cudf-cu12 nvidia-dali-cuda120" in commands(driver_too_old, both)
     assert one(driver_too_old, rapids(Unknown("libcuda is silent"))) == ("unknown", "libcuda is silent")

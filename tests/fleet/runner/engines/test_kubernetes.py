@@ -149,7 +149,7 @@ def test_a_node_that_logs_the_lines_of_its_report(cluster: Cluster) -> None:
 
 def test_every_node_ends_as_it_should(cluster: Cluster) -> None:
     pull = 'Back-off pulling image "registry.example.com/none:1"'
-    cluster.add("well", *WELL[1:], log=logs("well"))  # not one look without a pod: limits are short here
+    cluster.add("well", *WELL[3:], log=logs("well"))  # not one look without a container: limits are short here
     cluster.add("image", NEW, waiting("ImagePullBackOff", pull))
     cluster.add("full", UNSCHEDULED)
     cluster.add("slow", RUNNING, log=protocol.hello("slow") + "\n")

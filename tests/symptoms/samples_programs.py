@@ -1,0 +1,40 @@
+"""Logs of programs that are missing, of Windows, and of what programs are made with, as in `samples.py`."""
+# ruff: noqa: E501 - messages stand on one line, as they are printed
+
+from tests.symptoms.samples import Sample, trace
+
+PROGRAMS = [
+    Sample("program-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'git'"),
+    Sample("program-missing", "ERROR: Cannot find command 'git' - do you have 'git' installed and in your PATH?"),
+    Sample("rocm-program-missing", "/bin/sh: 1: rocminfo: not found"),
+    Sample("ninja-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'ninja'"),
+    Sample("triton-compiler", "FileNotFoundError: [Errno 2] No such file or directory: 'gcc'"),
+    Sample("triton-compiler", "error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory"),
+    Sample("smi-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'nvidia-smi'"),
+    Sample("cuda-home-colon", "/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not found"),
+    Sample("cuda-home-colon", "FileNotFoundError: [Errno 2] No such file or directory: ':/usr/local/cuda/bin/nvcc'"),
+    Sample("cublas-older-13", "ImportError: /e/libtransformer_engine.so: undefined symbol: cublasLtGroupedMatrixLayoutInit_internal, version libcublasLt.so.13"),
+    Sample("cublas-older-12", "ImportError: /e/libx.so: undefined symbol: cublasGemmGroupedBatchedEx, version libcublas.so.12"),
+    Sample("bnb-no-library", "OSError: /home/me/bitsandbytes/bitsandbytes/libbitsandbytes_cpu.so: cannot open shared object file: No such file or directory"),
+    Sample("tf-cusolver-12", "2024-06-19 16:06:44.996032: W tensorflow/stream_executor/platform/default/dso_loader.cc:60] Could not load dynamic library 'libcusolver.so.11'; dlerror: libnvJitLink.so.12: cannot open shared object file: No such file or directory"),
+    Sample("server-libcuda-old", "dlerr: /usr/lib64/libcuda.so.418.74: undefined symbol: cuCtxCreate_v3"),
+    Sample("ollama-kfd", 'level=ERROR source=amd_linux.go:364 msg="amdgpu devices detected but permission problems block access" error="kfd driver not loaded"'),
+    Sample("ollama-amd-windows", 'level=WARN source=amd_windows.go:97 msg="amdgpu is not supported" gpu=0 gpu_type=gfx1031 supported_types=[gfx1103]'),
+    Sample("comfy-oom", "- **Exception Type:** torch.OutOfMemoryError"),
+    Sample("windows-xpu-library", 'Error loading "C:\\env\\Lib\\site-packages\\torch\\lib\\c10_xpu.dll" or one of its dependencies'),
+    Sample("windows-fbgemm", 'OSError: [WinError 126] Das angegebene Modul wurde nicht gefunden. Error loading\n"P:\\env\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.', {"windows-library": "follows"}),
+    Sample("windows-not-valid", "OSError: [WinError 193] %1 is not a valid Win32 application"),
+    Sample("windows-python-headers", "C:/Temp/cuda_utils.c:14: error: include file 'Python.h' not found"),
+    Sample("windows-python-headers", "fatal error C1083: Cannot open include file: 'Python.h': No such file or directory"),
+    Sample("msvc-missing", "error: command 'cl.exe' failed: No such file or directory"),
+    Sample("comfy-frontend", "********** ERROR ***********\n\ncomfyui-frontend-package is not installed. \n"),
+    Sample("gradio-localhost", trace("ValueError: When localhost is not accessible, a shareable link must be created. Please set share=True or check your proxy settings to allow access to localhost.", "gradio/blocks.py")),
+    Sample("notebook-cell", "nbclient.exceptions.CellExecutionError: An error occurred while executing the following cell:\n"),
+    Sample("pynvml-outdated", trace("ImportError: pynvml is missing or an outdated version is installed.", "gpustat/nvml.py")),
+    Sample("numpy-not-whole", trace("ImportError: Error importing numpy: you should not try to import numpy from its source directory", "numpy/__init__.py")),
+    Sample("accelerate-config", trace("ValueError: The config file at /home/me/default_config.yaml had unknown keys (['enable_cpu_affinity']), please try upgrading your `accelerate` version", "accelerate/x.py")),
+    Sample("tensorboard-twice", trace("ValueError: Duplicate plugins for name projector", "tensorboard/x.py")),
+    Sample("pickle-of-numpy-2", trace("ModuleNotFoundError: No module named 'numpy._core'", "joblib/x.py")),
+    Sample("qt-xcb", 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/lib/python3.11/site-packages/cv2/qt/plugins" even though it was found.\nThis application failed to start because no Qt platform plugin could be initialized. Reinstalling the application may fix this problem.'),
+    Sample("tfp-tensorflow", trace("ImportError: This version of TensorFlow Probability requires TensorFlow version >= 2.18; Detected an installation of version 2.17.0. Please upgrade TensorFlow to proceed.", "tensorflow_probability/python/__init__.py")),
+]  # fmt: skip
