@@ -123,14 +123,15 @@ def _renamed(row: Argument, text: str, facts: Facts | None, file: str) -> Extrac
     taken, old = (call[1], call[2]) if call else ("", row.old[0])
     called = f": it is called {row.name}" if row.name else ""
     meaning = f"{taken} of {row.package} takes no {old} since {row.since}{called}; {_GPU}"
-    change = Fix(f"Write in the program what took the place of {old}.", (code(row.now),))
-    if row.name and file.endswith(".py"):
-        edit = cmd("sed", "-i", rf"s/\b{old}=/{row.name}=/", file)
-        undo = (cmd("sed", "-i", rf"s/\b{row.name}=/{old}=/", file),)
-        change = Fix(f"Rename the argument in the program: {old} is {row.name}.", (edit,), undo=undo)
     on, spec = _environment(facts, row.package), f"{row.package}<{row.since}"
     task = install(on.python, spec) if on else pip(spec)
     older = Fix(f"Install a release that still takes it: {spec}.", (task,), "reinstall-package")
+    if not (row.name and file.endswith(".py")):  # what has to be written is no command
+        change = Fix(f"Write in the program what took the place of {old}.", (code(row.now),))
+        return Extracted(meaning=meaning, fixes=(older, change), decided=True)
+    edit = cmd("sed", "-i", rf"s/\b{old}=/{row.name}=/", file)
+    undo = (cmd("sed", "-i", rf"s/\b{row.name}=/{old}=/", file),)
+    change = Fix(f"Rename the argument in the program: {old} is {row.name}.", (edit,), undo=undo)
     return Extracted(meaning=meaning, fixes=(change, older), decided=True)
 
 

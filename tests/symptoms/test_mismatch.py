@@ -134,10 +134,11 @@ def test_an_argument_that_got_another_name_is_renamed_in_the_program() -> None:
     assert rename.commands == (r"sed -i 's/\bmax_seq_length=/max_length=/' /home/me/sft.py",)
     assert older.commands[0].endswith("install 'trl<0.20'")
     typed = first(traced(RENAMED, "<stdin>"), here(("trl", "0.24.0", ())))
-    assert typed.fixes[0].commands == ("SFTConfig(max_length=...)",), "there is no file to change"
+    assert typed.fixes[1].commands == ("SFTConfig(max_length=...)",), "there is no file to change"
     assert "takes no" not in first(traced(RENAMED, "/home/me/sft.py"), here(("trl", "0.19.1", ()))).meaning
     moved = first(traced(MOVED, "/home/me/fit.py"))
-    assert moved.fixes[0].commands[0].startswith("XGBClassifier(early_stopping_rounds=")
+    assert moved.fixes[0].commands == ("python -m pip install 'xgboost<2.1'",)
+    assert moved.fixes[1].commands[0].startswith("XGBClassifier(early_stopping_rounds=")
     wrapped = first(traced(MOVED, "/home/me/fit.py", "xgboost/core.py"), here(("xgboost", "3.0.5", ())))
     assert wrapped.meaning == moved.meaning, "a wrapper of the function is of its own package"
     of_package = first(traced(RENAMED, "/home/me/sft.py", "unsloth/trainer.py"))
