@@ -9,11 +9,11 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.by_message import pip
 from gpudoctor.fixes.other_release import any_release, lacked_in, other_release
-from gpudoctor.fixes.python import install
+from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.release_dates import release_dates
 from gpudoctor.knowledge.release_families import Argument, Removed, release_families
-from gpudoctor.knowledge.wanted import matters, wanted
+from gpudoctor.knowledge.wanted import matters, shared_by, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.packages import numbers, packages_of, release
@@ -99,6 +99,9 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     if on is None:
         return _by_names(caller, other, lacked, text) if other and caller else NOTHING
     packages = {one.name: one for one in known_or(on.python.packages, ())}
+    writers = [packages[name] for name in shared_by(other) if name in packages]
+    if len({one.version for one in writers}) > 1:
+        return _mixed(on, other, writers)
     own, theirs = packages.get(distribution_of(caller)), packages.get(distribution_of(other))
     if not caller and theirs:
         return _of_program(on, theirs, lacked, text)
@@ -141,6 +144,19 @@ def _environment(facts: Facts | None, module: str) -> OnPython | None:
         if any(one.name == distribution_of(module) for one in known_or(python.packages, ())):
             return OnPython(facts or Facts(), python)
     return None
+
+
+def _mixed(on: OnPython, module: str, writers: list[Package]) -> Extracted:
+    """Distributions of different releases that all write a module: the files of one lie among those of the other."""
+    names = " and ".join(f"{one.name} {one.version}" for one in writers)
+    last = max(writers, key=lambda one: numbers(one.version))
+    tasks = (
+        uninstall(on.python, *(one.name for one in writers)),
+        install(on.python, f"{last.name}=={last.version}"),
+    )
+    message = "Remove all of them, then install one: uninstalling just one takes files of the others."
+    meaning = f"{names} both write the module {module}, so that files of two releases are mixed; {_GPU}"
+    return Extracted(meaning=meaning, fixes=(Fix(message, tasks, "reinstall-package"),), decided=True)
 
 
 def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None, text: str, lacked: str) -> Extracted:

@@ -165,6 +165,20 @@ def test_a_module_that_the_installed_release_lacks_is_of_another_release() -> No
     assert absent.fixes[0].commands[-1].endswith("install pytorch-lightning")
 
 
+def test_two_distributions_of_one_module_in_different_releases() -> None:
+    text = "AttributeError: module 'cv2.gapi.wip.draw' has no attribute 'Text'"
+    both = (("opencv-python", "4.10.0.84", ()), ("opencv-python-headless", "4.5.5.64", ()))
+    entry = first(traced(text, "/home/me/x.py", "cv2/typing/__init__.py"), here(*both))
+    assert entry.meaning.startswith(
+        "opencv-python 4.10.0.84 and opencv-python-headless 4.5.5.64 both write the module cv2"
+    )
+    removed, installed = entry.fixes[0].commands
+    assert removed.endswith("uninstall -y opencv-python opencv-python-headless")
+    assert installed.endswith("install opencv-python==4.10.0.84")
+    alone = first(traced(text, "/home/me/x.py", "cv2/typing/__init__.py"), here(*both[:1]))
+    assert "both write" not in alone.meaning
+
+
 def test_what_pip_could_not_build_is_named() -> None:
     lines = ("      ModuleNotFoundError: No module named 'torch'", "ERROR: Failed to build 'flash-attn' when")
     log = "\n".join(lines)
