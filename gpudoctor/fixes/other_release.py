@@ -14,6 +14,7 @@ from gpudoctor.knowledge import release_families
 from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.knowledge.release_dates import first_after, newest_at, released
 from gpudoctor.knowledge.release_names import added_in, removed_in
+from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.parsers.metadata import is_optional, normalise, required_name
@@ -117,6 +118,9 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
         )
         tasks: Tasks = (uninstall(on.python, one.package), install(on.python, row.instead))
         return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+    if one.package in wanted().other_projects:  # what PyPI has under this name is another project
+        source = f"{message.rstrip('.')}, from where it was installed: PyPI's {one.package} is another project."
+        return Fix(source, (), "reinstall-package", verify=proof)
     if other in BY_MODULE and (found := package(on.python, other)):
         return _with_framework(on, one, found, message)
     kept = bounded(on.python, other, but=(one.package,)) if other else None

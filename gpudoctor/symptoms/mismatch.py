@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
+from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.by_message import pip
 from gpudoctor.fixes.other_release import any_release, lacked_in, other_release
 from gpudoctor.fixes.python import install, uninstall
@@ -80,8 +81,9 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     """
     row = _argument(text, facts)
     # The wrappers of a function belong to its own package; who calls it is the next.
-    if row and next((one for one in frames if distribution_of(one) != row.package), None) == "":
-        return _renamed(row, text, facts, file)
+    who = next((one for one in frames if distribution_of(one) != row.package), None) if row else None
+    if row and who is not None:
+        return _renamed(row, text, facts, "" if who else file, who)
     found = _OF_MODULE.search(text)
     caller, other = callers(text, frames)
     if hidden := _HIDDEN.search(text):
@@ -120,8 +122,11 @@ def _argument(text: str, facts: Facts | None) -> Argument | None:
     return None
 
 
-def _renamed(row: Argument, text: str, facts: Facts | None, file: str) -> Extracted:
-    """An argument of an older release: rename it where it only got another name, else write what took its place."""
+def _renamed(row: Argument, text: str, facts: Facts | None, file: str, who: str) -> Extracted:
+    """An argument of an older release: rename it where it only got another name, else write what took its place.
+
+    Where a package passes it, `who`, that is upgraded, or gets the release that still takes it.
+    """
     call = _ARGUMENT.search(text)
     taken, old = (call[1], call[2]) if call else ("", row.old[0])
     called = f": it is called {row.name}" if row.name else ""
@@ -129,6 +134,13 @@ def _renamed(row: Argument, text: str, facts: Facts | None, file: str) -> Extrac
     on, spec = _environment(facts, row.package), f"{row.package}<{row.since}"
     task = install(on.python, spec) if on else pip(spec)
     older = Fix(f"Install a release that still takes it: {spec}.", (task,), "reinstall-package")
+    if who:
+        user = distribution_of(who)
+        task = install(on.python, user, upgrade=True) if on else pip("--upgrade", user)
+        upgraded = Fix(f"Upgrade {user} to a release that does without it.", (task,), "reinstall-package")
+        held = on is not None and bool(clash(on.python, spec, but=(user,)))  # others need the newer release
+        fixes = (upgraded, older) if held else (older, upgraded)
+        return Extracted(meaning=f"{user} passes {old}: {meaning}", fixes=fixes, decided=True)
     if not (row.name and file.endswith(".py")):  # what has to be written is no command
         change = Fix(f"Write in the program what took the place of {old}.", (code(row.now),))
         return Extracted(meaning=meaning, fixes=(older, change), decided=True)

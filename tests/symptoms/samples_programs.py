@@ -38,4 +38,8 @@ PROGRAMS = [
     Sample("qt-xcb", 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/lib/python3.11/site-packages/cv2/qt/plugins" even though it was found.\nThis application failed to start because no Qt platform plugin could be initialized. Reinstalling the application may fix this problem.'),
     Sample("tfp-tensorflow", trace("ImportError: This version of TensorFlow Probability requires TensorFlow version >= 2.18; Detected an installation of version 2.17.0. Please upgrade TensorFlow to proceed.", "tensorflow_probability/python/__init__.py")),
     Sample("pip-metadata", "WARNING: Ignoring version 2.0.6 of omegaconf since it has invalid metadata:\nRequested omegaconf==2.0.6 from https://files.pythonhosted.org/x.whl has invalid metadata: .* suffix can only be used with `==` or `!=` operators\nPlease use pip<24.1 if you need to use this version.\nERROR: Could not find a version that satisfies the requirement omegaconf==2.0.6 (from versions: 1.0.3, 2.4.1rc1)", {"pip-no-version": "follows"}),
+    Sample("espeak", trace("RuntimeError: espeak not installed on your system", "phonemizer/x.py")),
+    Sample("datasets-fsspec", trace("NotImplementedError: Loading a dataset cached in a LocalFileSystem is not supported.", "datasets/builder.py")),
+    Sample("florence-sdpa", trace("AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'", "torch/nn/modules/module.py")),
+    Sample("dataclass-default", trace("ValueError: mutable default <class 'fairseq.dataclass.configs.CommonConfig'> for field common is not allowed: use default_factory")),
 ]  # fmt: skip

@@ -142,7 +142,11 @@ def test_an_argument_that_got_another_name_is_renamed_in_the_program() -> None:
     wrapped = first(traced(MOVED, "/home/me/fit.py", "xgboost/core.py"), here(("xgboost", "3.0.5", ())))
     assert wrapped.meaning == moved.meaning, "a wrapper of the function is of its own package"
     of_package = first(traced(RENAMED, "/home/me/sft.py", "unsloth/trainer.py"))
-    assert not of_package.meaning.startswith("SFTConfig"), "the caller is a package, which is upgraded"
+    assert of_package.meaning.startswith("unsloth passes max_seq_length: SFTConfig of trl takes no max_seq_length")
+    assert [one.commands[0].partition(" -m ")[2] for one in of_package.fixes] == [
+        "pip install 'trl<0.20'",
+        "pip install --upgrade unsloth",
+    ]
 
 
 def test_a_module_that_no_table_knows_is_looked_up_when_it_is_typed() -> None:
@@ -250,7 +254,13 @@ def test_an_error_of_the_program_is_none_of_packages(text: str, files: tuple[str
 def test_a_call_with_other_arguments_upgrades_who_calls() -> None:
     facts = here(("transformers", "4.40.0", ("accelerate>=0.21",)), ("accelerate", "1.12.0", ()))
     entry = first(traced(CALL, "/home/me/x.py", "transformers/trainer.py"), facts)
-    assert entry.meaning.startswith(
+    assert entry.meaning == (
+        "transformers passes dispatch_batches: Accelerator of accelerate takes no dispatch_batches since 1.0; the GPU "
+        "is not involved"
+    )
+    assert entry.fixes[0].commands[0].endswith("install 'accelerate<1.0'")
+    unknown = first(traced(CALL.replace("dispatch_batches", "x"), "/home/me/x.py", "transformers/trainer.py"), facts)
+    assert unknown.meaning.startswith(
         "the package transformers 4.40.0 calls Accelerator.__init__() with arguments that it does not take"
     )
     assert any("--upgrade transformers" in line for one in entry.fixes for line in one.commands)

@@ -120,6 +120,13 @@ def test_what_an_upgrade_brings_stays_within_what_others_require() -> None:
     assert command == f"{PIP} install --upgrade datasets 'huggingface-hub<1.0,>=0.34.0'"
 
 
+def test_a_project_that_pypi_does_not_have_is_not_upgraded_from_there() -> None:
+    error = "ImportError: cannot import name 'packaging' from 'pkg_resources' (/e/pkg_resources/__init__.py)"
+    facts = having(package("clip", "1.0"), package("setuptools", "70.0.0"), errors={"clip": error})
+    assert typed(module_removed, facts) == [f"{PIP} install 'setuptools<70'"]
+    assert "PyPI's clip is another project." in commands(module_removed, facts)
+
+
 def test_a_package_from_before_it_needed_a_newer_one() -> None:
     mine, ao = package("peft", "0.19.1"), package("torchao", "0.10.0")
     assert typed(undeclared_requirement, having(mine, ao)) == [f"{PIP} install 'torchao>=0.16,<0.18'"]
