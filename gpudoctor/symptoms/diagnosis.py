@@ -27,8 +27,9 @@ from gpudoctor.symptoms.explaining import (
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
-from gpudoctor.symptoms.mismatch import mismatch, named
+from gpudoctor.symptoms.mismatch import mismatch
 from gpudoctor.symptoms.origin import Origin, Where, origin
+from gpudoctor.symptoms.placeholders import named
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 
 # The order in which messages are taken for the root. Where the kernel or a compiler names the cause, what programs

@@ -3,23 +3,19 @@
 import re
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.by_message import pip
-from gpudoctor.fixes.other_release import any_release, lacked_in, other_release
+from gpudoctor.fixes.other_release import any_release, lacked_in, newer, other_release
 from gpudoctor.fixes.python import install, uninstall
-from gpudoctor.knowledge.import_errors import distribution_of, import_errors
-from gpudoctor.knowledge.release_dates import release_dates
+from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.knowledge.release_families import Argument, Removed, release_families
-from gpudoctor.knowledge.wanted import matters, shared_by, wanted
+from gpudoctor.knowledge.wanted import shared_by
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.report.model import FixEntry
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import cmd, code
@@ -39,17 +35,7 @@ _CALLED = pattern(r"TypeError: ([\w.]+\(\))")
 _HIDDEN = pattern(r"partially initialized module '(\w+)'")
 _FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
 # Directories that several distributions share: their name is none's.
-_SPACES = ("google", "nvidia")
-_LIBRARY = pattern(r"\blib[\w+-]+\.so(?:\.\d+)*")
-_PLACE = pattern(r"\bPACKAGE\b")
-# A program that could not be started, in the words of Python, of a shell and of pip.
-_PROGRAM = pattern(r"No such file or directory: '([\w.+-]+)'|([\w.+-]+): (?:command )?not found|command '([\w.+-]+)'")
-# What pip could not build or find.
-_REQUESTED = pattern(
-    r"Failed to build '([\w.-]+)'|(?:Failed building wheel|No matching distribution found) for ([\w.-]+\w)"
-    r"|that satisfies the requirement ([\w.-]+\w)|[Cc]ould not build wheels for ([\w.-]+\w)"
-)
-_MODEL = pattern(r"huggingface\.co/(?!api/|docs/|datasets/|spaces/)([\w.-]+/[\w.-]+)")
+SPACES = ("google", "nvidia")
 _GPU = "the GPU is not involved"
 
 
@@ -87,17 +73,17 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     found = _OF_MODULE.search(text)
     caller, other = callers(text, frames)
     if hidden := _HIDDEN.search(text):
-        hides = hidden[1] not in frames and _environment(facts, hidden[1]) is not None
+        hides = hidden[1] not in frames and environment(facts, hidden[1]) is not None
         return _of_file(hidden[1]) if hides else NOTHING
     if pickled := _PICKLED.search(text):
         return _of_pickle(facts, *pickled.groups())
     if not frames or not (found or (caller and caller not in BY_MODULE and _OF_CALL.search(text))):
         return NOTHING
     named = _FILE.search(text)
-    if (named and "-packages/" not in named[1]) or (found and not other) or {caller, other} & {*_SPACES}:
+    if (named and "-packages/" not in named[1]) or (found and not other) or {caller, other} & {*SPACES}:
         return NOTHING  # a file of the program's own hides the package, which a check names
     lacked = (found[2] or found[3] or "") if found else ""
-    on = _environment(facts, other or caller)
+    on = environment(facts, other or caller)
     if on is None:
         return _by_names(caller, other, lacked, text) if other and caller else NOTHING
     packages = {one.name: one for one in known_or(on.python.packages, ())}
@@ -115,7 +101,7 @@ def _argument(text: str, facts: Facts | None) -> Argument | None:
     call = _ARGUMENT.search(text)
     for row in release_families().argument if call else ():
         if call and call[2] in row.old and re.fullmatch(row.call, call[1]):
-            on = _environment(facts, row.package)
+            on = environment(facts, row.package)
             there = next((p.version for p in packages_of(on.python) if p.name == row.package), None) if on else None
             if there is None or numbers(there) >= numbers(row.since):
                 return row
@@ -131,7 +117,7 @@ def _renamed(row: Argument, text: str, facts: Facts | None, file: str, who: str)
     taken, old = (call[1], call[2]) if call else ("", row.old[0])
     called = f": it is called {row.name}" if row.name else ""
     meaning = f"{taken} of {row.package} takes no {old} since {row.since}{called}; {_GPU}"
-    on, spec = _environment(facts, row.package), f"{row.package}<{row.since}"
+    on, spec = environment(facts, row.package), f"{row.package}<{row.since}"
     task = install(on.python, spec) if on else pip(spec)
     older = Fix(f"Install a release that still takes it: {spec}.", (task,), "reinstall-package")
     if who:
@@ -140,7 +126,10 @@ def _renamed(row: Argument, text: str, facts: Facts | None, file: str, who: str)
         upgraded = Fix(f"Upgrade {user} to a release that does without it.", (task,), "reinstall-package")
         held = on is not None and bool(clash(on.python, spec, but=(user,)))  # others need the newer release
         fixes = (upgraded, older) if held else (older, upgraded)
-        return Extracted(meaning=f"{user} passes {old}: {meaning}", fixes=fixes, decided=True)
+        meaning = (
+            f"{user} passes {old}, which {taken} of {row.package} no longer takes since {row.since}{called}; {_GPU}"
+        )
+        return Extracted(meaning=meaning, fixes=fixes, decided=True)
     if not (row.name and file.endswith(".py")):  # what has to be written is no command
         change = Fix(f"Write in the program what took the place of {old}.", (code(row.now),))
         return Extracted(meaning=meaning, fixes=(older, change), decided=True)
@@ -150,7 +139,7 @@ def _renamed(row: Argument, text: str, facts: Facts | None, file: str, who: str)
     return Extracted(meaning=meaning, fixes=(change, older), decided=True)
 
 
-def _environment(facts: Facts | None, module: str) -> OnPython | None:
+def environment(facts: Facts | None, module: str) -> OnPython | None:
     """The checked environment that has a package, by the name that is imported; None: there is none."""
     for python in facts.pythons if facts else ():
         if any(one.name == distribution_of(module) for one in known_or(python.packages, ())):
@@ -181,6 +170,11 @@ def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None
         return Extracted(meaning=f"{meaning}; {_GPU}", fixes=any_release(on, one))
     pair = f"the packages {name} and {theirs.name} {release(theirs.version)} do not fit"
     meaning = f"{pair}: {theirs.name} lacks {lacked or 'a module'}, which {own.name} uses; {_GPU}"
+    row = _removed(theirs, text)
+    if row and row.has_older(text_of(on.python.version)) and not clash(on.python, row.older, but=(own.name,)):
+        older = Fix(f"Install {row.older}, which still has it.", (install(on.python, row.older),), "reinstall-package")
+        upgraded = newer(on, one, f"Upgrade {own.name} to a release that uses {row.now}.", theirs.name)
+        return Extracted(meaning=meaning, fixes=(older, upgraded), decided=True)
     return Extracted(meaning=meaning, fixes=other_release(on, one, theirs), decided=True)
 
 
@@ -221,7 +215,7 @@ def _of_file(module: str) -> Extracted:
 
 def _of_pickle(facts: Facts | None, name: str, module: str) -> Extracted:
     """A file that holds an object of another release of a package."""
-    on, distribution = _environment(facts, module), distribution_of(module)
+    on, distribution = environment(facts, module), distribution_of(module)
     meaning = f"the file holds a {name} of {distribution}, which the installed release does not have; {_GPU}"
     task = install(on.python, distribution, upgrade=True) if on else pip("--upgrade", distribution)
     fix = Fix(f"Upgrade {distribution}: mostly a newer release has written the file.", (task,), "reinstall-package")
@@ -248,61 +242,3 @@ def _by_names(caller: str, other: str, lacked: str, text: str) -> Extracted:
     if had := next((row.older for row in _rows_of(theirs, text) if row.older), ""):
         older = Fix(f"Install {had}, which still has it.", (pip(had),), "reinstall-package")
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
-
-
-def named(
-    steps: Sequence[FixEntry], lines: Sequence[str], frames: Sequence[str], facts: Facts | None = None
-) -> tuple[FixEntry, ...]:
-    """The steps of a message's row with what log and traceback name in place of PACKAGE, OTHER, LIBRARY and the like.
-
-    Where the innermost code that is no framework's is the program's own, there is no package to upgrade.
-
-    Args:
-        steps: of the row.
-        lines: the message's line, and those after it.
-        frames: as of `callers`.
-        facts: of the machine, whose packages are known by their names; None: nothing is known of it.
-    """
-    text = lines[0]
-    other = callers(text, frames)[1]
-    caller = next((one for one in frames if one != (other or None) and one not in BY_MODULE), None)
-    library, requested = _LIBRARY.search(text), next(filter(None, map(_REQUESTED.search, lines)), None)
-    here = caller != "" or requested is not None
-    kept = (step for step in steps if here or not any(_PLACE.search(line) for line in step.commands))
-    words = {"LIBRARY": library[0] if library else ""}
-    modules = {word: name for word, name in (("PACKAGE", caller or ""), ("OTHER", other)) if name not in ("", *_SPACES)}
-    if program := _PROGRAM.search(text):
-        words["PROGRAM"] = next(filter(None, program.groups()))
-    if requested:
-        words["PACKAGE"] = next(filter(None, requested.groups()))
-        modules.pop("PACKAGE", None)
-    if model := next(filter(None, map(_MODEL.search, lines)), None):
-        words["MODEL"] = model[1]
-    return tuple(_filled(step, words, modules, facts) for step in kept) or tuple(steps)
-
-
-def _filled(step: FixEntry, words: dict[str, str], modules: dict[str, str], facts: Facts | None) -> FixEntry:
-    message, lines = step.message, step.commands
-    for word, name in words.items():
-        if name:
-            lines = tuple(re.sub(rf"(?<![\w_]){word}(?![\w_])", name, line) for line in lines)
-            message = message.replace(f"/{word}", f"/{name}")  # of an address
-    for word, module in modules.items():
-        whole = re.compile(rf"(?<![\w_]){word}(?![\w_])")
-        # split, not sub: what takes its place has backslashes of its own
-        lines = tuple(_distribution(module, line, facts).join(whole.split(line)) for line in lines)
-    return replace(step, message=message, commands=lines)
-
-
-def _distribution(module: str, line: str, facts: Facts | None) -> str:
-    """The distribution that brings a module, for a command; where no table knows it, what finds it when it is typed.
-
-    colbert-ai brings the module colbert, and the distribution that is called colbert is another project.
-    """
-    name, table = distribution_of(module), wanted()
-    known = (*table.users, *table.hidden, *release_dates().released)
-    if module in import_errors().imported_as or matters(name) or name in known or _environment(facts, module):
-        return name
-    python = line.split(" -m pip", 1)[0] if " -m pip" in line else "python"
-    ask = f'from importlib.metadata import packages_distributions as p; print(p()["{module}"][0])'
-    return f"\"$({python} -c '{ask}')\""

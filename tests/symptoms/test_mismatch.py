@@ -142,7 +142,7 @@ def test_an_argument_that_got_another_name_is_renamed_in_the_program() -> None:
     wrapped = first(traced(MOVED, "/home/me/fit.py", "xgboost/core.py"), here(("xgboost", "3.0.5", ())))
     assert wrapped.meaning == moved.meaning, "a wrapper of the function is of its own package"
     of_package = first(traced(RENAMED, "/home/me/sft.py", "unsloth/trainer.py"))
-    assert of_package.meaning.startswith("unsloth passes max_seq_length: SFTConfig of trl takes no max_seq_length")
+    assert of_package.meaning.startswith("unsloth passes max_seq_length, which SFTConfig of trl no longer takes since")
     assert [one.commands[0].partition(" -m ")[2] for one in of_package.fixes] == [
         "pip install 'trl<0.20'",
         "pip install --upgrade unsloth",
@@ -167,6 +167,20 @@ def test_a_module_that_the_installed_release_lacks_is_of_another_release() -> No
     assert entry.fixes[0].commands[0].endswith("install 'pytorch-lightning<2.0'")
     absent = first(traced(text, "/home/me/ddpm.py"), here(("torch", "2.8.0", ())))
     assert absent.fixes[0].commands[-1].endswith("install pytorch-lightning")
+
+
+def test_a_name_that_a_release_removed_and_a_package_uses() -> None:
+    text = (
+        "ImportError: cannot import name 'packaging' from 'pkg_resources' (/e/site-packages/pkg_resources/__init__.py)"
+    )
+    entry = first(
+        traced(text, "/home/me/x.py", "clip/clip.py"), here(("clip", "1.0", ()), ("setuptools", "70.0.0", ()))
+    )
+    assert entry.meaning.startswith(
+        "the packages clip 1.0 and setuptools 70.0.0 do not fit: setuptools lacks packaging"
+    )
+    assert entry.fixes[0].commands[0].endswith("install 'setuptools<70'")
+    assert entry.fixes[1].commands == (), "PyPI's clip is another project"
 
 
 def test_two_distributions_of_one_module_in_different_releases() -> None:
@@ -255,8 +269,8 @@ def test_a_call_with_other_arguments_upgrades_who_calls() -> None:
     facts = here(("transformers", "4.40.0", ("accelerate>=0.21",)), ("accelerate", "1.12.0", ()))
     entry = first(traced(CALL, "/home/me/x.py", "transformers/trainer.py"), facts)
     assert entry.meaning == (
-        "transformers passes dispatch_batches: Accelerator of accelerate takes no dispatch_batches since 1.0; the GPU "
-        "is not involved"
+        "transformers passes dispatch_batches, which Accelerator of accelerate no longer takes since 1.0; the GPU is "
+        "not involved"
     )
     assert entry.fixes[0].commands[0].endswith("install 'accelerate<1.0'")
     unknown = first(traced(CALL.replace("dispatch_batches", "x"), "/home/me/x.py", "transformers/trainer.py"), facts)
