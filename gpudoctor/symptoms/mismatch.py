@@ -9,9 +9,10 @@ from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.by_message import pip
 from gpudoctor.fixes.other_release import any_release, lacked_in, newer, other_release
 from gpudoctor.fixes.python import install, uninstall
-from gpudoctor.knowledge.import_errors import distribution_of
+from gpudoctor.knowledge.import_errors import distribution_of, import_errors
+from gpudoctor.knowledge.release_dates import release_dates
 from gpudoctor.knowledge.release_families import Argument, Removed, release_families
-from gpudoctor.knowledge.wanted import shared_by
+from gpudoctor.knowledge.wanted import matters, shared_by, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.packages import numbers, packages_of, release
@@ -93,7 +94,22 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     own, theirs = packages.get(distribution_of(caller)), packages.get(distribution_of(other))
     if not caller and theirs:
         return _of_program(on, theirs, lacked, text)
+    if own is None and theirs and _removed(theirs, text) is not None:  # colbert is a module of colbert-ai
+        return _by_names(caller, other, lacked, text)
     return _of_packages(on, own, caller, theirs, text, lacked) if own and bool(theirs) == bool(other) else NOTHING
+
+
+def distribution(module: str, facts: Facts | None = None) -> str | None:
+    """The distribution that brings a module; None where no table knows it, and none of its name is installed.
+
+    colbert-ai brings the module colbert, and the distribution that is called colbert is another project.
+    """
+    name, table = distribution_of(module), wanted()
+    if name in table.other_projects:
+        return None
+    known = (*table.users, *table.hidden, *release_dates().released)
+    known_name = module in import_errors().imported_as or matters(name) or name in known
+    return name if known_name or environment(facts, module) else None
 
 
 def _argument(text: str, facts: Facts | None) -> Argument | None:
@@ -237,8 +253,13 @@ def _by_names(caller: str, other: str, lacked: str, text: str) -> Extracted:
     own, theirs = distribution_of(caller), distribution_of(other)
     lack = f"{theirs} lacks {lacked or 'a module'}, which {own} uses"
     meaning = f"the packages {own} and {theirs} do not fit: {lack}; {_GPU}"
-    upgraded = Fix(f"Upgrade {own} to a release that works with the installed {theirs}.", (pip("--upgrade", own),))
+    message = f"Upgrade {own} to a release that works with the installed {theirs}."
+    there = distribution(caller)
+    if there is None:
+        message = f"Upgrade the package that has the module {caller}, from where it was installed."
+    upgraded = Fix(message, (pip("--upgrade", there),) if there else ())
     older = Fix(f"Install the {theirs} for which {own} was written: `pip show` and its requirements name it.")
     if had := next((row.older for row in _rows_of(theirs, text) if row.older), ""):
         older = Fix(f"Install {had}, which still has it.", (pip(had),), "reinstall-package")
+        return Extracted(meaning=meaning, fixes=(older, upgraded), decided=True)
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)

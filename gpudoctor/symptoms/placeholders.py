@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gpudoctor.facts import Facts
-from gpudoctor.knowledge.import_errors import distribution_of, import_errors
-from gpudoctor.knowledge.release_dates import release_dates
-from gpudoctor.knowledge.wanted import matters, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.report.model import FixEntry
-from gpudoctor.symptoms.mismatch import SPACES, callers, environment
+from gpudoctor.symptoms.mismatch import SPACES, callers, distribution
 
 _LIBRARY = pattern(r"\blib[\w+-]+\.so(?:\.\d+)*")
 _PLACE = pattern(r"\bPACKAGE\b")
@@ -71,13 +68,8 @@ def _filled(step: FixEntry, words: dict[str, str], modules: dict[str, str], fact
 
 
 def _distribution(module: str, line: str, facts: Facts | None) -> str:
-    """The distribution that brings a module, for a command; where no table knows it, what finds it when it is typed.
-
-    colbert-ai brings the module colbert, and the distribution that is called colbert is another project.
-    """
-    name, table = distribution_of(module), wanted()
-    known = (*table.users, *table.hidden, *release_dates().released)
-    if module in import_errors().imported_as or matters(name) or name in known or environment(facts, module):
+    """The distribution that brings a module, for a command; where no table knows it, what finds it when it is typed."""
+    if name := distribution(module, facts):
         return name
     python = line.split(" -m pip", 1)[0] if " -m pip" in line else "python"
     ask = f'from importlib.metadata import packages_distributions as p; print(p()["{module}"][0])'

@@ -181,6 +181,8 @@ def test_a_name_that_a_release_removed_and_a_package_uses() -> None:
     )
     assert entry.fixes[0].commands[0].endswith("install 'setuptools<70'")
     assert entry.fixes[1].commands == (), "PyPI's clip is another project"
+    unnamed = first(traced(text, "/home/me/x.py", "clip/clip.py"), here(("setuptools", "70.0.0", ())))
+    assert [one.commands for one in unnamed.fixes] == [("python -m pip install 'setuptools<70'",), ()]
 
 
 def test_two_distributions_of_one_module_in_different_releases() -> None:
