@@ -8,6 +8,7 @@ from gpudoctor.fixes.cuda import newer_driver
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import cuda_in_name
 from gpudoctor.knowledge.sonames import majors_of
+from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.parsers.metadata import is_optional
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
@@ -38,9 +39,13 @@ def _unsupported(on: OnPython) -> list[tuple[Package, str, str]]:
 
 
 def _linked(on: OnPython, named: set[str]) -> list[tuple[Package, str, str]]:
-    """The packages whose libraries need those of a CUDA major that is not here: ctranslate2 opens libcublas.so.12."""
+    """The packages whose libraries need those of a CUDA major that is not here: ctranslate2 opens libcublas.so.12.
+
+    An extension of PyTorch has a build for each of PyTorch's: that one is the wrong one, whatever the driver runs.
+    """
     found = []
-    for name in dict.fromkeys(one.package for one in known_or(on.python.extensions, ()) if one.package not in named):
+    every = dict.fromkeys(one.package for one in known_or(on.python.extensions, ()))
+    for name in (name for name in every if name not in named and not is_extension(name)):
         majors = {cuda for one in missing_for(on.facts, on.python, name) for cuda in majors_of(one.soname)}
         there = package(on.python, name)
         if there is not None and len(majors) == 1:

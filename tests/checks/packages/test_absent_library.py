@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.check_engine import run
@@ -42,6 +43,9 @@ def test_a_library_of_a_cuda_release_that_the_driver_does_not_run(cuda: str, exp
     if found == "problem":
         assert message.startswith("ctranslate2 4.5.0 is built for CUDA 12; the driver ")
         assert "nvidia-driver" in commands(driver_too_old, facts)
+    of_torch = msgspec.structs.replace(opens, package="flash-attn")
+    other_build = change(facts, "pythons.0.extensions", (of_torch,))
+    assert one(driver_too_old, other_build) == ("pass", ""), "its build for this PyTorch is what helps"
 
 
 @pytest.mark.parametrize(
