@@ -151,7 +151,8 @@ class Argument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An argument that callables of a package no longer take since a release.
 
     `call` is a regular expression for their qualified names ("SFTConfig", "XGBClassifier.fit"); `name` is what the
-    argument is called since, "" where it went elsewhere, and `now` is what a program writes in its place.
+    argument is called since, "" where it went elsewhere, and `now` is what a program writes in its place. `rename`: no
+    other function that is called in the same program has an argument of the old name.
     """
 
     package: str
@@ -160,6 +161,7 @@ class Argument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     since: str
     now: str
     name: str = ""
+    rename: bool = False
 
 
 class EndedPackage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

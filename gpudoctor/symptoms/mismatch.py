@@ -137,21 +137,20 @@ def _renamed(row: Argument, text: str, facts: Facts | None, file: str, who: str)
     task = install(on.python, spec) if on else pip(spec)
     older = Fix(f"Install a release that still takes it: {spec}.", (task,), "reinstall-package")
     if who:
-        user = distribution_of(who)
-        task = install(on.python, user, upgrade=True) if on else pip("--upgrade", user)
-        upgraded = Fix(f"Upgrade {user} to a release that does without it.", (task,), "reinstall-package")
+        user, there = distribution_of(who), distribution(who, facts)
+        upgrade = (install(on.python, user, upgrade=True) if on else pip("--upgrade", user),) if there else ()
+        upgraded = Fix(f"Upgrade {user} to a release that does without it.", upgrade, "reinstall-package")
         held = on is not None and bool(clash(on.python, spec, but=(user,)))  # others need the newer release
         fixes = (upgraded, older) if held else (older, upgraded)
         meaning = (
             f"{user} passes {old}, which {taken} of {row.package} no longer takes since {row.since}{called}; {_GPU}"
         )
         return Extracted(meaning=meaning, fixes=fixes, decided=True)
-    if not (row.name and file.endswith(".py")):  # what has to be written is no command
+    if not (row.rename and file.endswith(".py")):  # what has to be written is no command
         change = Fix(f"Write in the program what took the place of {old}.", (code(row.now),))
         return Extracted(meaning=meaning, fixes=(older, change), decided=True)
-    edit = cmd("sed", "-i", rf"s/\b{old}=/{row.name}=/", file)
-    undo = (cmd("sed", "-i", rf"s/\b{row.name}=/{old}=/", file),)
-    change = Fix(f"Rename the argument in the program: {old} is {row.name}.", (edit,), undo=undo)
+    edit, undo = cmd("sed", "-i.bak", rf"s/\b{old}=/{row.name}=/", file), cmd("mv", f"{file}.bak", file)
+    change = Fix(f"Rename the argument in the program: {old} is {row.name}.", (edit,), undo=(undo,))
     return Extracted(meaning=meaning, fixes=(change, older), decided=True)
 
 

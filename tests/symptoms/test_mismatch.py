@@ -122,6 +122,7 @@ def test_a_call_of_the_programs_own_upgrades_no_package() -> None:
 
 
 RENAMED = "TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'"
+OF_TRAINER = "TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'"
 MOVED = "TypeError: XGBClassifier.fit() got an unexpected keyword argument 'early_stopping_rounds'"
 
 
@@ -131,7 +132,10 @@ def test_an_argument_that_got_another_name_is_renamed_in_the_program() -> None:
         "SFTConfig of trl takes no max_seq_length since 0.20: it is called max_length; the GPU is not involved"
     )
     rename, older = entry.fixes
-    assert rename.commands == (r"sed -i 's/\bmax_seq_length=/max_length=/' /home/me/sft.py",)
+    assert rename.commands == (r"sed -i.bak 's/\bmax_seq_length=/max_length=/' /home/me/sft.py",)
+    assert rename.undo == "mv /home/me/sft.py.bak /home/me/sft.py"
+    of_trainer = first(traced(OF_TRAINER, "/home/me/x.py"))
+    assert of_trainer.fixes[0].commands == ("python -m pip install 'transformers<5.0'",), "others have a tokenizer, too"
     assert older.commands[0].endswith("install 'trl<0.20'")
     typed = first(traced(RENAMED, "<stdin>"), here(("trl", "0.24.0", ())))
     assert typed.fixes[1].commands == ("SFTConfig(max_length=...)",), "there is no file to change"
