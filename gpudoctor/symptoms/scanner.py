@@ -45,11 +45,12 @@ _LOOSE = pattern(
     r"(?:(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure)(?:: \S|$)|(?:fatal|panic)(?: error)?: "
     r"|error(?: while)?(?:: | loading )\S"
     r"|(?:/bin/)?(?:ba|da|z|)sh: (?:line )?(?:\d+: )?\S+: (?:command )?not found"
-    r"|\S+(?::\d+|\(\d+\))(?::\d+)?: (?:fatal )?error\b|\w+ : fatal error )"  # compilers and linkers
-    r"|^(?!\[ *\d+\.\d+\]|.*\] {2,}).{0,60}?(?-i:\b(?:ERROR|CRITICAL|FATAL)\b)[\]:| ]",  # a logger's level
+    r"|\S+(?::\d+|\(\d+\))(?::\d+)?: (?:fatal )?error\b|\w+ : fatal error )",  # compilers and linkers
     re.I,
 )
-_LATEST = 15
+# The level of a logger, less that of a kernel log and of a traceback's frames; most programs go on after such a line.
+_LEVEL = pattern(r"^(?!\[ *\d+\.\d+\]|.*\] {2,}).{0,60}?\b(?:ERROR|CRITICAL|FATAL)\b[\]:| ]")
+_LATEST, _LAST = 15, 3
 # What a program raises that has no GPU; the words are in the line of code: assert torch.cuda.is_available(), and
 # tf.config.list_physical_devices("GPU")[0].
 _ASSERTED = pattern(r"^(?:AssertionError|SystemExit|IndexError)\b")
@@ -78,6 +79,7 @@ class Scanner:
         self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._loose: Raised | None = None  # the last error that no traceback belongs to
+        self._counts = _LATEST  # within so many last lines
         self._kept = False  # the last traceback ended with an exception that no row knows
         self._chained = False  # the next exception was raised because of the one before
         self._prefix = ""  # what a program that gathers logs has written before this line
@@ -92,7 +94,7 @@ class Scanner:
         """Read what no newline ended; gives the log."""
         for number, line in self._lines.close():
             self._line(number, line)
-        if self._loose and not self.log.failed and self.log.lines - self._loose.line < _LATEST:
+        if self._loose and not self.log.failed and self.log.lines - self._loose.line < self._counts:
             self.log.raised.append(self._loose)
         return self.log
 
@@ -139,7 +141,8 @@ class Scanner:
         """Keep an error that stands without a traceback. Whether the line is one."""
         if kernel_log.recognise(clear) is None and (event := kernel_log.driver_error(clear, None)) is not None:
             self._keep(Raised(line=number, text=clear.strip()[:SHOWN], program=event.module or "the kernel"))
-        elif _LOOSE.match(clear) is not None:
+        elif (exact := _LOOSE.match(clear) is not None) or _LEVEL.match(clear) is not None:
+            self._counts = _LATEST if exact else _LAST
             text = clear.strip()[:SHOWN]
             program = "Python" if _EXCEPTION.search(text) else "the program"
             gpu = _GPU.search(text) is not None

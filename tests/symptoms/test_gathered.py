@@ -66,6 +66,7 @@ def test_what_looks_like_an_error_is_one_that_nobody_knows() -> None:
     ):
         (found,) = entries(f"step 1\n{line}\n")
         assert (found.id, found.message) == ("", line)
+    assert entries("ERROR metrics: not sent, retrying\nstep 2\nstep 3\nstep 4\n") == [], "the program went on"
     assert entries("[    3.1] WSL (1) ERROR: no such service\n0 errors, error rate 0.1\nloss error 0.3\n") == []
 
 
