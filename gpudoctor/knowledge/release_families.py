@@ -147,7 +147,7 @@ class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bool(self.older) and (not self.python or (bool(python) and version(python)[:2] <= version(self.python)))
 
 
-class Argument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RemovedArgument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An argument that callables of a package no longer take since a release.
 
     `call` is a regular expression for their qualified names ("SFTConfig", "XGBClassifier.fit"); `name` is what the
@@ -186,7 +186,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
     newer_driver: tuple[NewerDriver, ...]
-    argument: tuple[Argument, ...]
+    argument: tuple[RemovedArgument, ...]
     removed: tuple[Removed, ...]
     ended: tuple[EndedPackage, ...]
     added: dict[str, dict[str, str]]

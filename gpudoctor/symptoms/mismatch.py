@@ -11,7 +11,7 @@ from gpudoctor.fixes.other_release import any_release, lacked_in, newer, other_r
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.release_dates import release_dates
-from gpudoctor.knowledge.release_families import Argument, Removed, release_families
+from gpudoctor.knowledge.release_families import Removed, RemovedArgument, release_families
 from gpudoctor.knowledge.wanted import matters, shared_by, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
@@ -112,7 +112,7 @@ def distribution(module: str, facts: Facts | None = None) -> str | None:
     return name if known_name or environment(facts, module) else None
 
 
-def _argument(text: str, facts: Facts | None) -> Argument | None:
+def _argument(text: str, facts: Facts | None) -> RemovedArgument | None:
     """The row of the table about an argument that the program passes, unless the installed release still takes it."""
     call = _ARGUMENT.search(text)
     for row in release_families().argument if call else ():
@@ -124,7 +124,7 @@ def _argument(text: str, facts: Facts | None) -> Argument | None:
     return None
 
 
-def _renamed(row: Argument, text: str, facts: Facts | None, file: str, who: str) -> Extracted:
+def _renamed(row: RemovedArgument, text: str, facts: Facts | None, file: str, who: str) -> Extracted:
     """An argument of an older release: rename it where it only got another name, else write what took its place.
 
     Where a package passes it, `who`, that is upgraded, or gets the release that still takes it.
@@ -187,9 +187,8 @@ def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None
     meaning = f"{pair}: {theirs.name} lacks {lacked or 'a module'}, which {own.name} uses; {_GPU}"
     row = _removed(theirs, text)
     if row and row.has_older(text_of(on.python.version)) and not clash(on.python, row.older, but=(own.name,)):
-        older = Fix(f"Install {row.older}, which still has it.", (install(on.python, row.older),), "reinstall-package")
         upgraded = newer(on, one, f"Upgrade {own.name} to a release that uses {row.now}.", theirs.name)
-        return Extracted(meaning=meaning, fixes=(older, upgraded), decided=True)
+        return Extracted(meaning=meaning, fixes=(_older(row.older, on), upgraded), decided=True)
     return Extracted(meaning=meaning, fixes=other_release(on, one, theirs), decided=True)
 
 
@@ -199,13 +198,9 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
     name = f"{theirs.name} {release(theirs.version)}"
     if row := _removed(theirs, text):
         meaning = f"the program uses {what}, which {name} no longer has: it was removed in {row.since}; {_GPU}"
-        fixes = [Fix(f"Change the program, which can use {row.now}.")]
-        if row.has_older(text_of(on.python.version)):
-            older = Fix(
-                f"Install {row.older}, which still has it.", (install(on.python, row.older),), "reinstall-package"
-            )
-            fixes.insert(0, older)
-        return Extracted(meaning=meaning, fixes=tuple(fixes), decided=True)
+        older = [_older(row.older, on)] if row.has_older(text_of(on.python.version)) else []
+        change = Fix(f"Change the program, which can use {row.now}.")
+        return Extracted(meaning=meaning, fixes=(*older, change), decided=True)
     _, came, went = lacked_in(text, theirs)
     if came or went:
         when = f"came in {came}" if came else f"was removed in {went}"
@@ -215,9 +210,11 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
         meaning = f"the program uses {what}, which {name} does not have: it {when}; {_GPU}"
         return Extracted(meaning=meaning, fixes=(has, *other), decided=True)
     meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
-    newer = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
+    upgraded = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
     of_then = Fix(f"If it is older: install the {theirs.name} for which it was written, which its requirements name.")
-    return Extracted(meaning=meaning, fixes=(of_then,) if theirs.name in BY_MODULE else (newer, of_then), decided=True)
+    return Extracted(
+        meaning=meaning, fixes=(of_then,) if theirs.name in BY_MODULE else (upgraded, of_then), decided=True
+    )
 
 
 def _of_file(module: str) -> Extracted:
@@ -230,11 +227,18 @@ def _of_file(module: str) -> Extracted:
 
 def _of_pickle(facts: Facts | None, name: str, module: str) -> Extracted:
     """A file that holds an object of another release of a package."""
-    on, distribution = environment(facts, module), distribution_of(module)
-    meaning = f"the file holds a {name} of {distribution}, which the installed release does not have; {_GPU}"
-    task = install(on.python, distribution, upgrade=True) if on else pip("--upgrade", distribution)
-    fix = Fix(f"Upgrade {distribution}: mostly a newer release has written the file.", (task,), "reinstall-package")
+    on, there = environment(facts, module), distribution(module, facts)
+    package = there or f"the package that has the module {module}"
+    meaning = f"the file holds a {name} of {package}, which the installed release does not have; {_GPU}"
+    tasks = (install(on.python, there, upgrade=True) if on else pip("--upgrade", there),) if there else ()
+    fix = Fix(f"Upgrade {package}: mostly a newer release has written the file.", tasks, "reinstall-package")
     return Extracted(meaning=meaning, fixes=(fix,), decided=True)
+
+
+def _older(spec: str, on: OnPython | None = None) -> Fix:
+    """Install the releases that still have a name; where of the machine nothing is known, by its own pip."""
+    task = install(on.python, spec) if on else pip(spec)
+    return Fix(f"Install {spec}, which still has it.", (task,), "reinstall-package")
 
 
 def _removed(theirs: Package, text: str) -> Removed | None:
@@ -259,6 +263,5 @@ def _by_names(caller: str, other: str, lacked: str, text: str) -> Extracted:
     upgraded = Fix(message, (pip("--upgrade", there),) if there else ())
     older = Fix(f"Install the {theirs} for which {own} was written: `pip show` and its requirements name it.")
     if had := next((row.older for row in _rows_of(theirs, text) if row.older), ""):
-        older = Fix(f"Install {had}, which still has it.", (pip(had),), "reinstall-package")
-        return Extracted(meaning=meaning, fixes=(older, upgraded), decided=True)
+        return Extracted(meaning=meaning, fixes=(_older(had), upgraded), decided=True)
     return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
