@@ -21,7 +21,7 @@ from gpudoctor.targets import ANY_GPU, OnPython, pythons
 # Its release is that of the CUDA runtime that cuda.bindings.runtime is linked with, statically:
 # https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.3-notes.html
 _BINDINGS = "cuda-bindings"
-_LINKED = ""  # the stem of what its libraries tell, and not its name
+_LINKED = ""  # in place of a stem, where the libraries of a package name the CUDA major, and its name does not
 
 
 def _unsupported(on: OnPython) -> list[tuple[Package, str, str]]:

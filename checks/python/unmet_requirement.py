@@ -124,23 +124,22 @@ def _together(on: OnPython, left: list[UnmetRequirement]) -> Fix | None:
     from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
 
     # PyTorch and what comes with it are of one index and one build.
-    asked = [u for u in left[:1] if u.found is not None and one_of(on.python, "torch") is None]
-    for unmet in asked:
-        others = [
-            one for name in clash(on.python, unmet.requires, but=(unmet.package,)) if (one := package(on.python, name))
-        ]
-        if not others:
-            continue
-        extra = "[and-cuda]" if unmet.package == "tensorflow" and package(on.python, "nvidia-cudnn-cu12") else ""
-        kept = [f"{one.name}=={one.version}" for one in others]
-        names = " and ".join(one.name for one in others)
-        message = (
-            f"Let pip choose a release of {unmet.package} that works with the installed {names}: {_name(unmet)} is "
-            f"required by both, and no release of it suits both as they are."
-        )
-        task = install(on.python, f"{unmet.package}{extra}", *kept)
-        return Fix(message, (task,), "reinstall-package", verify=framework_proof(on.python))
-    return None
+    if not left or left[0].found is None or one_of(on.python, "torch") is not None:
+        return None
+    first = left[0]
+    users = (package(on.python, name) for name in clash(on.python, first.requires, but=(first.package,)))
+    others = [one for one in users if one]
+    if not others:
+        return None
+    extra = "[and-cuda]" if first.package == "tensorflow" and package(on.python, "nvidia-cudnn-cu12") else ""
+    kept = [f"{one.name}=={one.version}" for one in others]
+    names = " and ".join(one.name for one in others)
+    message = (
+        f"Let pip choose a release of {first.package} that works with the installed {names}: both require "
+        f"{_name(first)}, and no release of it suits both."
+    )
+    task = install(on.python, f"{first.package}{extra}", *kept)
+    return Fix(message, (task,), "reinstall-package", verify=framework_proof(on.python))
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

@@ -219,11 +219,8 @@ def jax_with_plugin(facts: Facts, python: Python, number: str | None, message: s
 
 def _undeclared(number: str, extra: str) -> list[str]:
     """What a release of JAX needs beside it and does not declare, of the CUDA that its extra brings."""
-    rows = [
-        row
-        for row in release_families().undeclared
-        if row.package == "jax" and row.other.endswith(f"-{extra.replace('cuda', 'cu')}")
-    ]
+    of_cuda = f"-{extra.replace('cuda', 'cu')}"
+    rows = (row for row in release_families().undeclared if row.package == "jax" and row.other.endswith(of_cuda))
     holds = (row for row in rows if version(row.since) <= version(number) < version(row.before))
     return [f"{row.other}{row.wanted}" for row in holds]
 

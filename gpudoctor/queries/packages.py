@@ -8,7 +8,7 @@ from gpudoctor.knowledge.python_rules import Engine, RunTimePtx, first_for_numpy
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.name_pattern import stands_for
-from gpudoctor.parsers.metadata import is_optional, required_name
+from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.targets import gpus_of
 
 _JAX_PLUGIN = pattern(r"jax-cuda\d+-(plugin|pjrt)")
@@ -126,14 +126,14 @@ def wanted_by(python: Python, names: Collection[str], but: Collection[str] = ())
 
     Args:
         python: the environment.
-        names: what may be required. What is required without an extra comes first.
+        names: what may be required, in normal form. What is required without an extra comes first.
         but: the packages whose requirements do not count.
     """
     found = [
         (is_optional(line), package.name, line.partition(";")[0].translate(_PLAIN))
         for package in packages_of(python)
         for line in package.requires
-        if package.name not in (*but, *names) and required_name(line) in names
+        if package.name not in (*but, *names) and normalise(required_name(line)) in names
     ]
     return min(found)[1:] if found else None
 
