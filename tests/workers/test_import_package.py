@@ -11,7 +11,7 @@ import pytest
 from gpudoctor import workers
 
 
-def told(tmp_path: Path, code: str, *first: str, names: str = "") -> dict[str, Any]:
+def outcome(tmp_path: Path, code: str, *first: str, names: str = "") -> dict[str, Any]:
     (tmp_path / "own.py").write_text(code)
     own = f"own:{names}" if names else "own"
     argv = [sys.executable, workers.script("import_package.py"), own, *first]
@@ -24,7 +24,7 @@ def told(tmp_path: Path, code: str, *first: str, names: str = "") -> dict[str, A
 
 
 def test_an_import_that_succeeds(tmp_path: Path) -> None:
-    found = told(tmp_path, "print('hello')")
+    found = outcome(tmp_path, "print('hello')")
     assert found["imported"] is True
     assert found["file"] == f"{tmp_path}/own.py"
 
@@ -32,7 +32,7 @@ def test_an_import_that_succeeds(tmp_path: Path) -> None:
 def test_the_loaders_words_follow_an_error_that_leaves_them_out(tmp_path: Path) -> None:
     (tmp_path / "libtext.so").write_text("no library")
     path = f"{tmp_path}/libtext.so"
-    found = told(tmp_path, f"raise RuntimeError('No.\\nFFmpeg version 8: Could not load this library: {path}')")
+    found = outcome(tmp_path, f"raise RuntimeError('No.\\nFFmpeg version 8: Could not load this library: {path}')")
     first, second, third = found["import_error"].splitlines()
     assert (first, second) == ("RuntimeError: No.", f"FFmpeg version 8: Could not load this library: {path}")
     assert third.startswith(f"OSError: {path}: ")
@@ -71,7 +71,7 @@ Fine = 1
     ],
 )
 def test_names_that_load_when_they_are_used(tmp_path: Path, names: str, error: str | None, part: str | None) -> None:
-    found = told(tmp_path, LAZY, names=names)
+    found = outcome(tmp_path, LAZY, names=names)
     assert (found.get("import_error"), found.get("part"), found["imported"]) == (error, part, True)
 
 
@@ -95,11 +95,11 @@ def test_modules_that_programs_use(tmp_path: Path, name: str, error: str | None)
         "try:\n    import nothing\nexcept ImportError as e:\n    raise ValueError('no') from e"
     )
     (folder / "lacking.py").write_text("import nothing_there")
-    assert told(tmp_path, "", names=name).get("import_error") == error
+    assert outcome(tmp_path, "", names=name).get("import_error") == error
 
 
 def test_an_import_that_raises(tmp_path: Path) -> None:
-    found = told(tmp_path, "raise ImportError('libcudart.so.13: cannot open shared object file')")
+    found = outcome(tmp_path, "raise ImportError('libcudart.so.13: cannot open shared object file')")
     assert found["import_error"] == "ImportError: libcudart.so.13: cannot open shared object file"
 
 
@@ -108,43 +108,43 @@ def test_libraries_that_are_loaded_when_they_are_used(tmp_path: Path) -> None:
         ("FFmpeg version 8:", "OSError: libavutil.so.60: cannot open shared object file: No such file or directory")
     )
     raises = f"def load(): raise RuntimeError('Could not load it. Likely causes:\\n 1. FFmpeg\\n{tried}')"
-    found = told(tmp_path, raises, names="load()")
+    found = outcome(tmp_path, raises, names="load()")
     assert (found["later"], found["imported"]) == (True, True)
     assert found["import_error"] == (
         "RuntimeError: Could not load it. Likely causes:\n"
         "OSError: libavutil.so.60: cannot open shared object file: No such file or directory"
     )
     for code in ("def load(): pass", "def other(): 1 / 0", "load = 1"):
-        assert "import_error" not in told(tmp_path, code, names="load()")
-    assert "later" not in told(tmp_path, "raise ImportError('x')", names="load()")
+        assert "import_error" not in outcome(tmp_path, code, names="load()")
+    assert "later" not in outcome(tmp_path, "raise ImportError('x')", names="load()")
 
 
 @pytest.mark.parametrize("command", ["['ninja', '-v']", "['/usr/local/cuda/bin/nvcc', 'x.cu']", "['g++', 'x.cpp']"])
 def test_nothing_is_compiled(tmp_path: Path, command: str) -> None:
-    found = told(tmp_path, f"import subprocess; subprocess.run({command}, check=False)")
+    found = outcome(tmp_path, f"import subprocess; subprocess.run({command}, check=False)")
     compiles = "-v" not in command
     assert found.get("builds", False) is compiles
 
 
 def test_the_release_of_a_compiler_may_be_asked(tmp_path: Path) -> None:
     code = "import subprocess\ntry:\n    subprocess.run(['nvcc', '--version'])\nexcept OSError:\n    pass"
-    assert told(tmp_path, code)["imported"] is True
+    assert outcome(tmp_path, code)["imported"] is True
 
 
 def test_no_lock_is_made_and_none_is_waited_for(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     code = f"import os; os.open({str(lock)!r}, os.O_CREAT | os.O_EXCL)"
-    assert told(tmp_path, code) == {"stage": "import", "builds": True}
+    assert outcome(tmp_path, code) == {"stage": "import", "builds": True}
     assert not lock.exists()
     lock.write_text("")
-    assert told(tmp_path, code)["lock"] == str(lock)
+    assert outcome(tmp_path, code)["lock"] == str(lock)
 
 
 def test_nobody_is_asked_on_the_network(tmp_path: Path) -> None:
     code = "import socket; socket.create_connection(('192.0.2.1', 80))"
-    assert "Network is unreachable" in told(tmp_path, code)["import_error"]
+    assert "Network is unreachable" in outcome(tmp_path, code)["import_error"]
 
 
 def test_what_it_expects_comes_first(tmp_path: Path) -> None:
-    assert told(tmp_path, "", "json")["imported"] is True
-    assert told(tmp_path, "", "no_such_framework")["without"] == "no_such_framework"
+    assert outcome(tmp_path, "", "json")["imported"] is True
+    assert outcome(tmp_path, "", "no_such_framework")["without"] == "no_such_framework"

@@ -183,8 +183,8 @@ def _causes(out: Console, causes: Sequence[FindingEntry]) -> None:
 
 def _besides(out: Console, findings: Sequence[FindingEntry], reported: bool, known: bool, typed: bool) -> None:
     """What is wrong here, and explains nothing of the log; whether it does is not known of an unknown error."""
-    told = ("fail",) if known else ("fail", "warn")
-    bad = [group for group in alike(findings) if group[0].status in told or not reported]
+    shown = ("fail",) if known else ("fail", "warn")
+    bad = [group for group in alike(findings) if group[0].status in shown or not reported]
     if bad:
         out.print()
         errors = "this message" if typed else "the log's errors"
