@@ -229,7 +229,7 @@ def _of_pickle(facts: Facts | None, name: str, module: str) -> Extracted:
     """A file that holds an object of another release of a package."""
     on, there = environment(facts, module), distribution(module, facts)
     package = there or f"the package that has the module {module}"
-    meaning = f"the file holds a {name} of {package}, which the installed release does not have; {_GPU}"
+    meaning = f"the file holds an object of the class {name}, which the installed release of {package} lacks; {_GPU}"
     tasks = (install(on.python, there, upgrade=True) if on else pip("--upgrade", there),) if there else ()
     fix = Fix(f"Upgrade {package}: mostly a newer release has written the file.", tasks, "reinstall-package")
     return Extracted(meaning=meaning, fixes=(fix,), decided=True)

@@ -239,13 +239,21 @@ def test_a_finding_on_two_other_packages_explains_no_message_of_a_third() -> Non
 def test_a_file_of_a_newer_release() -> None:
     text = "AttributeError: Can't get attribute 'C3k2' on <module 'ultralytics.nn.modules.block' from '/env/x.py'>"
     entry = first(traced(text, "/home/me/x.py", "torch/serialization.py"), here(("ultralytics", "8.2.79", ())))
-    assert entry.meaning.startswith("the file holds a C3k2 of ultralytics, which the installed release does not have")
+    assert entry.meaning.startswith(
+        "the file holds an object of the class C3k2, which the installed release of ultralytics"
+    )
     assert "install --upgrade ultralytics" in entry.fixes[0].commands[0]
 
 
 def test_a_file_of_a_newer_release_where_nothing_is_known() -> None:
     text = "AttributeError: Can't get attribute 'C3k2' on <module 'ultralytics.nn.modules.block' from '/env/x.py'>"
     assert first(traced(text, "torch/x.py")).fixes[0].commands == ("python -m pip install --upgrade ultralytics",)
+
+
+def test_a_file_of_a_module_whose_distribution_no_table_knows_upgrades_no_other_project() -> None:
+    text = "AttributeError: Can't get attribute 'Batch' on <module 'colbert.data' from '/env/x.py'>"
+    fix = first(traced(text, "torch/x.py")).fixes[0]
+    assert (fix.commands, "that has the module colbert" in fix.message) == ((), True)
 
 
 def test_what_a_release_removed_is_had_again_by_the_one_before() -> None:
