@@ -22,7 +22,7 @@ class UsageError(Exception):
 # By what somebody wants to do, as the help lists them.
 GROUPS = {
     "Diagnose": ("check", "explain", "run", "smoke", "checks"),
-    "Repair": ("fix", "setup"),
+    "Repair": ("fix", "setup", "find-release"),
     "Share": ("bundle", "facts", "diff", "record"),
     "Many machines": ("fleet",),
     "Screens": ("tui", "serve"),
@@ -48,7 +48,7 @@ def parser(command: str | None = None) -> "Parser":
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="gpudoctor")
     for name in COMMANDS if command not in COMMANDS else (command,):
-        import_module(f"gpudoctor.cli.{name}").add(commands)
+        import_module(f"gpudoctor.cli.{name.replace('-', '_')}").add(commands)
     return top
 
 

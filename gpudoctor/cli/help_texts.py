@@ -77,6 +77,19 @@ HELP_TEXTS = {
             "5": "nothing was run",
         },
     ),
+    "find-release": HelpText(
+        (
+            "gpudoctor find-release moviepy --with moviepy.editor",
+            "gpudoctor find-release 'scipy>=1.9' --with scipy.integrate.simps --install",
+            "gpudoctor find-release trl --with trl.SFTTrainer --argument tokenizer",
+        ),
+        {
+            "0": "found; with --install, and installed",
+            "1": "no release has it; with --install, pip's own code where that fails",
+            "2": "usage error",
+            "3": "the package index gave no answer",
+        },
+    ),
     "setup": HelpText(
         (
             "gpudoctor setup pytorch torchvision",

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Package, PackageImport
 from gpudoctor.fixes.bounds import bounded, clash
+from gpudoctor.fixes.find_release import lacked_name, release_with
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import release_families
@@ -191,6 +192,8 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     proof, series = import_proof(on, one), ".".join(map(str, numbers(other.version)[:2]))
     message = f"Upgrade {one.package} to a release that works with {other.name} {release(other.version)}."
     upgraded = newer(on, one, message, other.name)
+    if having := release_with(on.python, lacked_name(text_of(one.error)), other.name, but=(one.package,)):
+        return replace(having, verify=proof), upgraded
     lowest = _lowest(on, one.package, other.name)
     outgrown = bool(lowest) and numbers(lowest)[:2] < numbers(series)
     mine, held = released(one.package, one.version), clash(on.python, f"{one.package}>{release(one.version)}")

@@ -7,6 +7,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.by_message import pip
+from gpudoctor.fixes.find_release import lacked_name, release_with
 from gpudoctor.fixes.other_release import any_release, lacked_in, newer, other_release
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
@@ -86,7 +87,9 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     lacked = (found[2] or found[3] or "") if found else ""
     on = environment(facts, other or caller)
     if on is None:
-        return _by_names(caller, other, lacked, text) if other and caller else NOTHING
+        if other and caller:
+            return _by_names(caller, other, lacked, text)
+        return _unlike(other, found[5]) if found and found[5] else NOTHING
     packages = {one.name: one for one in known_or(on.python.packages, ())}
     writers = [packages[name] for name in shared_by(other) if name in packages]
     if len({one.version for one in writers}) > 1:
@@ -210,11 +213,24 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
         meaning = f"the program uses {what}, which {name} does not have: it {when}; {_GPU}"
         return Extracted(meaning=meaning, fixes=(has, *other), decided=True)
     meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
+    if having := release_with(on.python, lacked_name(text), theirs.name):
+        change = Fix("Change the program to what the release notes name in its place.")
+        return Extracted(meaning=meaning, fixes=(having, change), decided=True)
     upgraded = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
     of_then = Fix(f"If it is older: install the {theirs.name} for which it was written, which its requirements name.")
     return Extracted(
         meaning=meaning, fixes=(of_then,) if theirs.name in BY_MODULE else (upgraded, of_then), decided=True
     )
+
+
+def _unlike(top: str, module: str) -> Extracted:
+    """A package that is there lacks one of its modules: where all of it was missing, Python would name the package."""
+    other = "another release has it, or another package of this name"
+    meaning = f"the {top} that Python finds has no module {module}: {other}; {_GPU}"
+    see = cmd("python", "-c", f"import {top}; print({top}.__path__)", lookup=True)
+    fixes = (Fix(f"See which {top} Python finds: a directory or a file of your own hides the package.", (see,)),)
+    having = release_with(None, module, distribution_of(top)) if distribution(top) else None
+    return Extracted(meaning=meaning, fixes=(having, *fixes) if having else fixes, decided=True)
 
 
 def _of_file(module: str) -> Extracted:
@@ -264,4 +280,5 @@ def _by_names(caller: str, other: str, lacked: str, text: str) -> Extracted:
     older = Fix(f"Install the {theirs} for which {own} was written: `pip show` and its requirements name it.")
     if had := next((row.older for row in _rows_of(theirs, text) if row.older), ""):
         return Extracted(meaning=meaning, fixes=(_older(had), upgraded), decided=True)
-    return Extracted(meaning=meaning, fixes=(upgraded, older), decided=True)
+    having = release_with(None, lacked_name(text), theirs) if distribution(other) else None
+    return Extracted(meaning=meaning, fixes=(having, upgraded) if having else (upgraded, older), decided=True)

@@ -72,7 +72,10 @@ def test_both_packages_are_named_with_their_releases_and_one_is_upgraded() -> No
 def test_where_the_machine_is_not_known_the_traceback_names_them() -> None:
     entry = first(traced(LACKS, "/home/me/x.py", "onnx/_mapping.py"))
     assert entry.meaning.startswith("the packages onnx and ml-dtypes do not fit")
-    assert entry.fixes[0].commands == ("python -m pip install --upgrade onnx",)
+    assert [one.commands for one in entry.fixes] == [
+        ("gpudoctor find-release ml-dtypes --with ml_dtypes.float4_e2m1fn --install",),
+        ("python -m pip install --upgrade onnx",),
+    ]
 
 
 def test_the_standard_library_is_passed_over() -> None:
@@ -91,7 +94,8 @@ def test_a_program_of_another_release_is_told_so() -> None:
     text = "AttributeError: module 'peft' has no attribute 'prepare_for_training'"
     entry = first(traced(text, "/home/me/x.py"), here(("peft", "0.17.0", ())))
     assert entry.meaning.startswith("the program uses the name prepare_for_training, which peft 0.17.0 does not have")
-    assert [one.commands for one in entry.fixes] == [("python -m pip install --upgrade peft",), ()]
+    search = "gpudoctor find-release peft --with peft.prepare_for_training --python /opt/env/bin/python --install"
+    assert [one.commands for one in entry.fixes] == [(search,), ()]
 
 
 def test_a_program_that_is_called_like_a_package() -> None:
@@ -169,8 +173,16 @@ def test_a_module_that_the_installed_release_lacks_is_of_another_release() -> No
         "have: it was removed in 2.0; the GPU is not involved"
     )
     assert entry.fixes[0].commands[0].endswith("install 'pytorch-lightning<2.0'")
+    # What Python finds under the name is not of this environment.
     absent = first(traced(text, "/home/me/ddpm.py"), here(("torch", "2.8.0", ())))
-    assert absent.fixes[0].commands[-1].endswith("install pytorch-lightning")
+    assert absent.meaning.startswith(
+        "the pytorch_lightning that Python finds has no module pytorch_lightning.utilities"
+    )
+    found = [line for one in absent.fixes for line in one.commands]
+    assert found[0].startswith(
+        "gpudoctor find-release pytorch-lightning --with pytorch_lightning.utilities.distributed"
+    )
+    assert found[1] == "/opt/env/bin/python -c 'import pytorch_lightning; print(pytorch_lightning.__path__)'"
 
 
 def test_a_name_that_a_release_removed_and_a_package_uses() -> None:

@@ -6,7 +6,7 @@
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
 _shtab_gpudoctor_fleet_subparsers=(run report merge)
-_shtab_gpudoctor_subparsers=(check explain run smoke checks fix setup bundle facts diff record fleet tui serve mcp completion help version)
+_shtab_gpudoctor_subparsers=(check explain run smoke checks fix setup find-release bundle facts diff record fleet tui serve mcp completion help version)
 
 _shtab_gpudoctor_check_option_strings=(-h --help --python --quick --root --timeout --json --format --output -o --mask --no-mask --only --skip --fail-on --smoke --facts --demo --expect --no-expect --symptom --verbose -v)
 _shtab_gpudoctor_explain_option_strings=(-h --help --log --here --elsewhere --python --quick --root --timeout --facts --json --verbose -v)
@@ -15,6 +15,7 @@ _shtab_gpudoctor_smoke_option_strings=(-h --help --all --list --device --backend
 _shtab_gpudoctor_checks_option_strings=(-h --help --json)
 _shtab_gpudoctor_fix_option_strings=(-h --help --undo --choice --yes -y --with-root --reboot --quick --python --expect --no-expect --timeout)
 _shtab_gpudoctor_setup_option_strings=(-h --help --manager --env --into --upgrade --python-version --driver --container-toolkit --cpu --facts --json --format --run --yes -y --with-root --python --timeout)
+_shtab_gpudoctor_find_release_option_strings=(-h --help --with --argument --install --python)
 _shtab_gpudoctor_bundle_option_strings=(-h --help --python --quick --root --timeout --facts --smoke --force --no-mask)
 _shtab_gpudoctor_facts_option_strings=(-h --help --python --quick --root --timeout --output -o --no-mask --schema)
 _shtab_gpudoctor_diff_option_strings=(-h --help --all --json)
@@ -59,6 +60,7 @@ _shtab_gpudoctor_setup___env_COMPGEN=_shtab_compgen_dirs
 _shtab_gpudoctor_setup___into_COMPGEN=_shtab_compgen_files
 _shtab_gpudoctor_setup___facts_COMPGEN=_shtab_compgen_files
 _shtab_gpudoctor_setup___python_COMPGEN=_shtab_compgen_files
+_shtab_gpudoctor_find_release___python_COMPGEN=_shtab_compgen_files
 _shtab_gpudoctor_bundle_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_gpudoctor_bundle___python_COMPGEN=_shtab_compgen_files
 _shtab_gpudoctor_bundle___root_COMPGEN=_shtab_compgen_dirs
@@ -126,8 +128,8 @@ _shtab_gpudoctor_fleet_pos_0_choices=(run report merge)
 _shtab_gpudoctor_tui___demo_choices=(mismatch cpu-wheel bad-link)
 _shtab_gpudoctor_serve___demo_choices=(mismatch cpu-wheel bad-link)
 _shtab_gpudoctor_completion_pos_0_choices=(bash zsh fish)
-_shtab_gpudoctor_help_pos_0_choices=(check explain run smoke checks fix setup bundle facts diff record fleet tui serve mcp completion help version)
-_shtab_gpudoctor_pos_0_choices=(check explain run smoke checks fix setup bundle facts diff record fleet tui serve mcp completion help version)
+_shtab_gpudoctor_help_pos_0_choices=(check explain run smoke checks fix setup find-release bundle facts diff record fleet tui serve mcp completion help version)
+_shtab_gpudoctor_pos_0_choices=(check explain run smoke checks fix setup find-release bundle facts diff record fleet tui serve mcp completion help version)
 _shtab_gpudoctor___demo_choices=(mismatch cpu-wheel bad-link)
 
 _shtab_gpudoctor_check__h_nargs=0
@@ -188,6 +190,9 @@ _shtab_gpudoctor_setup___run_nargs=0
 _shtab_gpudoctor_setup___yes_nargs=0
 _shtab_gpudoctor_setup__y_nargs=0
 _shtab_gpudoctor_setup___with_root_nargs=0
+_shtab_gpudoctor_find_release__h_nargs=0
+_shtab_gpudoctor_find_release___help_nargs=0
+_shtab_gpudoctor_find_release___install_nargs=0
 _shtab_gpudoctor_bundle__h_nargs=0
 _shtab_gpudoctor_bundle___help_nargs=0
 _shtab_gpudoctor_bundle___quick_nargs=0

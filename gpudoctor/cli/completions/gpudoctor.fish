@@ -54,8 +54,8 @@ function _shtab_gpudoctor_using
   test "$_shtab_gpudoctor_cmdpath" = "$argv"
 end
 
-set -g _shtab_gpudoctor_commands check explain run smoke checks fix setup bundle facts diff record fleet 'fleet run' 'fleet report' 'fleet merge' tui serve mcp completion help version
-set -g _shtab_gpudoctor_opts_with_value --address --backend --cause --choice --context --demo --device --driver --dtype --env --expect --facts --fail-on --fleet --format --host --image --into --jobs --kubeconfig --log --manager --max-age --mnist --namespace --nodes --only --output --partition --port --price --python --python-version --queue-timeout --ray-python --report --root --runtime-class --samples --seconds --since --skip --srun-option --ssh-option --symptom --timeout --topology --user --with -o
+set -g _shtab_gpudoctor_commands check explain run smoke checks fix setup find-release bundle facts diff record fleet 'fleet run' 'fleet report' 'fleet merge' tui serve mcp completion help version
+set -g _shtab_gpudoctor_opts_with_value --address --argument --backend --cause --choice --context --demo --device --driver --dtype --env --expect --facts --fail-on --fleet --format --host --image --into --jobs --kubeconfig --log --manager --max-age --mnist --namespace --nodes --only --output --partition --port --price --python --python-version --queue-timeout --ray-python --report --root --runtime-class --samples --seconds --since --skip --srun-option --ssh-option --symptom --timeout --topology --user --with -o
 
 complete -c gpudoctor -e
 complete -c gpudoctor -f
@@ -164,6 +164,12 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l with-root -d 'with --
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the interpreter, virtual environment or conda environment to check; repeatable (default: the active environment, else .venv in this or a parent directory)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l timeout -x -d 'stop after this many seconds, even if something hangs (default: 150)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup; and test $_shtab_gpudoctor_npos -ge 0' -ka "pytorch tensorflow cupy jax onnxruntime torchvision torchaudio torchcodec cuda-toolkit cudnn" -d 'one or more of pytorch, tensorflow, cupy, jax, onnxruntime; torchvision, torchaudio, torchcodec; cuda-toolkit (cuda-toolkit==12.8) and cudnn for compiling'
+complete -c gpudoctor -n '_shtab_gpudoctor_using; and test $_shtab_gpudoctor_npos -eq 0' -a find-release -d 'find the release of a package that has a missing name'
+complete -c gpudoctor -n '_shtab_gpudoctor_using find-release' -s h -l help -d 'show this help message and exit'
+complete -c gpudoctor -n '_shtab_gpudoctor_using find-release' -l with -x -d 'the module or the name that it has to have, with its whole path: scipy.integrate.simps'
+complete -c gpudoctor -n '_shtab_gpudoctor_using find-release' -l argument -x -d 'a keyword argument that it has to take'
+complete -c gpudoctor -n '_shtab_gpudoctor_using find-release' -l install -d 'install the release that was found'
+complete -c gpudoctor -n '_shtab_gpudoctor_using find-release' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the interpreter or environment to install for (default: as `gpudoctor check`)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using; and test $_shtab_gpudoctor_npos -eq 0' -a bundle -d 'pack facts and report for a bug report'
 complete -c gpudoctor -n '_shtab_gpudoctor_using bundle' -s h -l help -d 'show this help message and exit'
 complete -c gpudoctor -n '_shtab_gpudoctor_using bundle' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the interpreter, virtual environment or conda environment to check; repeatable (default: the active environment, else .venv in this or a parent directory)'
@@ -281,6 +287,6 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using completion' -s h -l help -d 'sh
 complete -c gpudoctor -n '_shtab_gpudoctor_using completion; and test $_shtab_gpudoctor_npos -eq 0' -ka "bash zsh fish" -d 'bash, zsh, fish'
 complete -c gpudoctor -n '_shtab_gpudoctor_using; and test $_shtab_gpudoctor_npos -eq 0' -a help -d 'print the help of a command'
 complete -c gpudoctor -n '_shtab_gpudoctor_using help' -s h -l help -d 'show this help message and exit'
-complete -c gpudoctor -n '_shtab_gpudoctor_using help; and test $_shtab_gpudoctor_npos -ge 0' -ka "check explain run smoke checks fix setup bundle facts diff record fleet tui serve mcp completion help version" -d 'a command, such as check or fleet run'
+complete -c gpudoctor -n '_shtab_gpudoctor_using help; and test $_shtab_gpudoctor_npos -ge 0' -ka "check explain run smoke checks fix setup find-release bundle facts diff record fleet tui serve mcp completion help version" -d 'a command, such as check or fleet run'
 complete -c gpudoctor -n '_shtab_gpudoctor_using; and test $_shtab_gpudoctor_npos -eq 0' -a version -d 'print the version'
 complete -c gpudoctor -n '_shtab_gpudoctor_using version' -s h -l help -d 'show this help message and exit'

@@ -1,0 +1,1 @@
+"""Finds the release of a package that has a name: of its packages on the index, unpacked and read, never run."""

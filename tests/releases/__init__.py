@@ -1,0 +1,1 @@
+"""The search for the release of a package that has a name."""
