@@ -47,6 +47,13 @@ _PYTHON = pattern(r"(?<![\w./-])python(?= -[mc] )")
 _TORCH = pattern(r"(?<= )torch(?= .*--index-url )")
 _PIP = pattern(r"(?<![\w./-])python -m pip (install|uninstall|list|show)(?: -y)?")
 _WHICH = "sys.executable"
+# What no shell of Windows takes: paths of Linux, substitutions, variables before a command, programs of Linux.
+_POSIX = pattern(
+    r"/(usr|etc|opt|dev|proc|sys|var|lib)/|\$[({A-Z]|^[A-Z_]+=\S+ |\b(sudo|grep|ldconfig|dmesg|lsmod|apt(-get)?) "
+)
+_SINGLE = pattern(r"'([^'\"]*)'")
+_EXPORT = pattern(r"export (\w+)=[\"']?([^\"'$ ]*)[\"']?")
+_ACTIVATE = pattern(r"(.* && |)(?:source|\.) ([\w./-]+)/bin/activate")
 
 _CONTAINERS = ("container", "docker", "kubernetes")
 _PLACES = {
@@ -95,6 +102,10 @@ def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
         return True
     if _is_of_another_vendor(facts) and _brings_cuda(fix, facts):
         return True
+    if facts.host.system == "Windows" and fix.where != "windows" and fix.commands:
+        lines = (one for one in fix.commands if isinstance(one, str))
+        if all(map(_POSIX.search, lines)):  # and of Linux distributions
+            return True
     if fix.where == "wsl":
         return facts.host.wsl is None
     if fix.where == "windows":  # which WSL is a part of
@@ -226,6 +237,8 @@ def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
         lines = tuple(_TORCH_INDEX.sub(index, one) for one in lines)
     lines = _with_companions(_for_this_gpu(lines, facts), facts)
     lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
+    if facts.host.system == "Windows":
+        return tuple(in_windows(one) for one in lines if fix.where == "windows" or not _POSIX.search(one))
     return tuple(_SUDO.sub("", one) for one in lines) if facts.host.user.uid == 0 else lines
 
 
@@ -257,12 +270,23 @@ def _by_checked(command: str, lines: Sequence[str], facts: Facts) -> str:
     """The command for the interpreter that was checked, where it is one into which packages can be installed."""
     found = [python for python in facts.pythons if python.error is None]
     asks = any(_WHICH in one for one in lines)  # which Python runs is what the step is about
-    if asks or len(found) != 1 or found[0].externally_managed is True or facts.host.system == "Windows":
+    if asks or len(found) != 1 or found[0].externally_managed is True:
         return command
+    if facts.host.system == "Windows":
+        return _PYTHON.sub(lambda _: found[0].path, command)
     path = shlex.quote(found[0].path)
     if manager_of(found[0]) == "uv":
         command = _PIP.sub(lambda match: f"uv pip {match[1]} --python {path}", command)
     return _PYTHON.sub(lambda _: path, command)
+
+
+def in_windows(line: str) -> str:
+    """A line as Windows' shells take it: cmd.exe knows no single quotes, and reads < as a redirection."""
+    if match := _EXPORT.fullmatch(line):  # in PowerShell
+        return f'$env:{match[1]} = "{match[2]}"'
+    if match := _ACTIVATE.fullmatch(line):
+        return f"{match[1]}{match[2]}\\Scripts\\activate"
+    return _SINGLE.sub(r'"\1"', line) if _PIP.search(line) or " -m pip " in line else line
 
 
 def _has(command: str, facts: Facts) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gpudoctor.check_engine import Outcome, Verdict
-from gpudoctor.facts import Facts, Host, LogEvent
+from gpudoctor.facts import Facts, Host, LogEvent, Python
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, nearest
 from gpudoctor.lazy_regex import pattern
@@ -28,7 +28,7 @@ from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.mismatch import mismatch
-from gpudoctor.symptoms.origin import Origin, Where, origin
+from gpudoctor.symptoms.origin import LogMarks, Origin, Where, origin
 from gpudoctor.symptoms.placeholders import named
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 
@@ -104,7 +104,7 @@ def explained(
     usable = [f for f in report.findings if f.status != "advice" or (f.check in ADVISES and found.where == "here")]
     cases, harmless = _cases(() if elsewhere else usable, log, None if elsewhere else facts)
     ruled = {} if elsewhere else _ruled_out(verdicts, report)
-    there = Facts(host=Host(system="Windows" if log.marks.system == "Windows" else "Linux"))
+    there = _machine_of(log.marks)
     entries = [_entry(case, role, ruled, there if elsewhere else facts or there) for case, role in _roles(cases)]
     root = next((case.hit.symptom for case in cases[:1] if case.hit is not None), None)
     follow = root.explains if root is not None else ()
@@ -204,6 +204,14 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
         said = mismatch(one.text, one.frames, facts, one.file)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, said, findings))
     return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _machine_of(marks: LogMarks) -> Facts:
+    """What a log tells of its machine: whether it is Windows, and which Python a portable program there brings."""
+    if marks.system != "Windows":
+        return Facts()
+    python = marks.windows_python
+    return Facts(host=Host(system="Windows"), pythons=(Python(path=python),) if python else ())
 
 
 def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:

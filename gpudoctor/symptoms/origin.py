@@ -25,6 +25,12 @@ _GPU = (
     r"Tesla [A-Z]\d+\w*|Quadro \w+ \d+|NVIDIA (?:[ABHLTV]\d{2,3}\w*|GB?\d{3}|GH200)|"
     r"Radeon (?:RX|Pro|AI PRO) ?\w+(?: XTX?)?|MI\d{2,3}[AX]?|Arc(?:\(TM\))? [AB]\d{3})\b"
 )
+# Windows: the Python that a program brings, or the environment of a module. What is installed for all needs no path.
+_WINDOWS_PYTHON = (
+    r"((?:[A-Z]:|\.)\\(?:[^\"'<>|\\\s]+\\)*python_embed\w*)\\(?:python\.exe|Lib\\)"
+    r"|([A-Z]:\\(?:[^\"'<>|\\]+\\)*\.?v?env)\\(?:Scripts|Lib)\\"
+    r"|([A-Z]:\\(?:[^\"'<>|\\]+\\)*ComfyUI_windows_portable\w*)\\ComfyUI\\"
+)
 _MARKS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("kernel", ("Linux version ",), pattern(r"Linux version (\d\S+)")),
     ("kernel", ("/lib/modules/", "/linux-headers-"), pattern(r"/(?:lib/modules/|linux-headers-)(\d[\w.+~-]+)/")),
@@ -37,6 +43,7 @@ _MARKS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("gpu", ("GeForce", "RTX", "Tesla", "Quadro", "NVIDIA ", "Radeon", "MI", "Arc"), pattern(_GPU)),
     ("gfx", ("gfx",), pattern(r"(?:Name:|[Aa]rch:?|ISA:?|device 0:.*?) *(?:amdgcn-amd-amdhsa--)?(gfx[0-9a-f]{3,4})\b")),
     ("system", (":\\", "/Users/"), pattern(r"(?:^|[\s\"'(])(?:[A-Z](:\\)|(/Users/))\w")),
+    ("python", ("\\Lib\\", "\\Scripts\\", "\\python", "portable"), pattern(_WINDOWS_PYTHON)),
     ("path", ("-packages/",), pattern(r"[\"'\s](/[^\"']*?/(?:site|dist)-packages)/")),
 )
 _SYSTEMS = {":\\": "Windows", "/Users/": "Darwin"}
@@ -54,7 +61,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class LogMarks(msgspec.Struct):
-    """What a log names of its machine: values by kind (kernel, host, address, driver, gpu, gfx, system, path)."""
+    """What a log names of its machine: values by kind (kernel, host, address, driver, gpu, gfx, system, python ...)."""
 
     found: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
@@ -72,6 +79,17 @@ class LogMarks(msgspec.Struct):
     def system(self) -> str | None:
         """The operating system by whose paths it is known: Windows or Darwin; None: it is not, as that of Linux."""
         return next(iter(self.found.get("system", ())), None)
+
+    @property
+    def windows_python(self) -> str | None:
+        """How the interpreter is typed that a log of Windows names, a portable program's or an environment's."""
+        folder = next(iter(self.found.get("python", ())), None)
+        if folder is None:
+            return None
+        if "portable" in folder and "python_embed" not in folder:
+            folder += r"\python_embeded"
+        portable = "python_embed" in folder  # which reads the user's own packages, too, without -s
+        return f"{folder}\\python.exe -s" if portable else f"{folder}\\Scripts\\python.exe"
 
 
 def origin(marks: LogMarks, facts: Facts) -> Origin:

@@ -8,7 +8,7 @@ import pytest
 
 import gpudoctor
 import gpudoctor.checks
-from gpudoctor.facts import Distribution, Facts
+from gpudoctor.facts import Distribution, Facts, Host, Python
 from gpudoctor.fixes.row_steps import alternatives, steps
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix, symptoms
 from gpudoctor.maybe import Unknown
@@ -243,7 +243,6 @@ PIP = (FixEntry("Install it.", ("MAX_JOBS=4 python -m pip install 'x[y]'", "tf/b
         (change(CHECKED, "pythons.0.path", "/a b/python"), "MAX_JOBS=4 '/a b/python' -m pip install 'x[y]'"),
         (change(CHECKED, "pythons.0.manager", "uv"), "MAX_JOBS=4 uv pip install --python /opt/env/bin/python 'x[y]'"),
         (change(CHECKED, "pythons.0.externally_managed", True), PIP[0].commands[0]),
-        (change(CHECKED, "host.system", "Windows"), PIP[0].commands[0]),
         (UBUNTU, PIP[0].commands[0]),
     ],
 )
@@ -350,3 +349,26 @@ def test_what_asks_nvidias_driver_comes_last_on_other_gpus() -> None:
     shown = [step.commands[0] for step in steps(known("cuda-oom"), rocm) if step.commands]
     assert "nvidia-smi" in shown[-1]
     assert "nvidia-smi" not in shown[0]
+
+
+PORTABLE = Facts(host=Host(system="Windows"), pythons=(Python(path="D:\\App\\python_embeded\\python.exe -s"),))
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("python -m pip install 'numpy<2'", 'D:\\App\\python_embeded\\python.exe -s -m pip install "numpy<2"'),
+        ("export A_B=1", '$env:A_B = "1"'),
+        ("source torch-env/bin/activate", "torch-env\\Scripts\\activate"),
+        ("x = 'program'", "x = 'program'"),
+    ],
+)
+def test_a_line_as_windows_takes_it(line: str, typed: str) -> None:
+    assert commands(fitting(NO_STEPS, PORTABLE, (FixEntry("Do it.", (line,)),))) == [typed]
+
+
+@pytest.mark.parametrize(
+    "line", ["export PATH=/usr/local/cuda/bin:$PATH", "A=1 python x.py", "v=$(nvcc); echo", "sudo x"]
+)
+def test_what_no_shell_of_windows_takes_is_left_out(line: str) -> None:
+    assert fitting(NO_STEPS, PORTABLE, (FixEntry("Do it.", (line,)),)) == ()
