@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known, phrase, present
+from gpudoctor.queries.packages import compiling
 from gpudoctor.targets import nvidia_hardware
 from gpudoctor.tasks import export, query, unset
 
@@ -58,6 +59,8 @@ def home_stale(facts: Facts) -> Problem | None:
     other = _other(facts)
     if other is None and not gone:
         return None
+    if other is None and any(compiling(facts, python)[1] for python in facts.pythons if python.error is None):
+        return None  # unset it and the compiler is still missing, which is a check of its own
     if gone and ":" in home.path and home.path[1:2] != ":":  # a drive of Windows has it there
         what = "is a list of paths, but has to be one directory"
     else:

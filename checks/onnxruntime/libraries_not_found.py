@@ -1,17 +1,20 @@
 """ONNX Runtime that does not find CUDA's libraries."""
 
+from collections.abc import Sequence
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Need
 from gpudoctor.fixes.frameworks import onnxruntime_verify
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import onnxruntime
+from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import other_majors
 from gpudoctor.queries.onnxruntime import is_left_to_program, missing, words
 from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, onnxruntimes
-from gpudoctor.tasks import Task, export, query, unset
+from gpudoctor.tasks import Task, Tasks, export, query, unset
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -22,10 +25,23 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes = [*_found(on, version)] if len(nowhere) < len(lacking) else []
     if nowhere and row and row.extras:
         spec = f"onnxruntime-gpu[cuda,cudnn]=={version}"
-        message = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{lasting(on.facts)}"
-        fixes.insert(0, Fix(message, (install(on.python, spec),), "reinstall-package", verify=_proof(on, version)))
+        message = "Install the CUDA and cuDNN wheels that it needs, by its extras."
+        tasks: Tasks = (install(on.python, spec),)
+        if one_of(on.python, "torch") is None and (folders := _of_wheels(on, lacking)):
+            loads = "calls onnxruntime.preload_dlls()" if _can_preload(version) else "imports torch first"
+            message += f" Then name their directories where the program is started, unless it {loads}."
+            tasks = (*tasks, export("LD_LIBRARY_PATH", ":".join(folders), "before"))
+        fixes.insert(0, Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=_proof(on, version)))
         fixes += _found(on, version) if len(fixes) == 1 else []
     return tuple(fixes) or (_system(on),)
+
+
+def _of_wheels(on: OnFramework, needs: Sequence[Need]) -> list[str]:
+    """The directories in which wheels lay these libraries: those for CUDA 13 share one, but for cuDNN's."""
+    cuda, site = major(text_of(on.framework.cuda)) or 12, text_of(on.python.site_packages)
+    rows = [row for need in needs if (row := library_of(need.soname))]
+    own = (row.folder if cuda < 13 or not row.soname else f"cu{cuda}" for row in rows)
+    return [f"{site}/nvidia/{folder}/lib" for folder in dict.fromkeys(own)] if site else []
 
 
 def _proof(on: OnFramework, version: str) -> Task:
@@ -48,7 +64,7 @@ def _found(on: OnFramework, version: str) -> tuple[Fix, ...]:
     if not _can_preload(version):
         return by_shell
     code = Fix(
-        "Or change the program: let it call onnxruntime.preload_dlls() before its first session, or import torch "
+        "Change the program: let it call onnxruntime.preload_dlls() before its first session, or import torch "
         "first, which loads the same libraries. This shows that the call works.",
         (query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()"),),
         "change-environment",

@@ -1,7 +1,10 @@
 """Packages that were built for another PyTorch version."""
 
+import re
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
+from gpudoctor.knowledge.release_families import Removed, release_families
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.extensions import built_for, library_releases, loads
@@ -63,6 +66,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, ...]) -> tuple[Fix, ...]:
     """Install the newest PyTorch that the package has a library for; a newer release of it may have one for this."""
     from gpudoctor.fixes.frameworks import verify
+    from gpudoctor.fixes.other_torch import companions_of
     from gpudoctor.fixes.python import install, lasting
     from gpudoctor.fixes.torch_build import has_wheel_here
     from gpudoctor.queries.loading import import_of
@@ -70,10 +74,16 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
     name, wanted = package.name, releases[-1]
     one = import_of(on.python, name)
     proof = verify(on.python, one.statement if one else f"import {name.replace('-', '_')}")
+    # What belongs to PyTorch goes with it, and what its own import lacks beside it is brought by the same command.
+    error = text_of(one.error) if one else ""
+    lacked = (row for row in release_families().removed if row.older and re.search(row.pattern, error))
+    others = (*companions_of(on.python, wanted), *(_of_time(row, wanted) for row in lacked))
+    also = f", with {' and '.join(others)}" if others else ""
     message = (
-        f"Install PyTorch {wanted}, the newest that {name} {package.version} has a library for.{lasting(on.facts)}"
+        f"Install PyTorch {wanted}, the newest that {name} {package.version} has a library for{also}."
+        f"{lasting(on.facts)}"
     )
-    older = Fix(message, (install(on.python, f"torch=={wanted}"),), "reinstall-package", verify=proof)
+    older = Fix(message, (install(on.python, f"torch=={wanted}", *others),), "reinstall-package", verify=proof)
     other = (
         f"Install a newer {name} that has one for the installed PyTorch, from PyPI or the index in {name}'s "
         f"installation guide, or build {name} from source against it."
@@ -94,6 +104,15 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
         own = Fix(f"{message}.{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
         return (own, older) if known_good else (own,)
     return (older, newer) if known_good else (newer,)
+
+
+def _of_time(row: Removed, torch: str) -> str:
+    """The release of a package that still has a name, of the time of a PyTorch: a later one needs a newer PyTorch."""
+    from gpudoctor.knowledge.release_dates import newest_at, released
+
+    day = released("torch", torch)
+    minor = newest_at(row.package, day) if day else ""
+    return f"{row.package}=={minor}.*" if minor and numbers(minor) < numbers(row.since) else row.older
 
 
 def _own_page(on: OnPython, name: str) -> tuple[str, str, str] | None:
@@ -141,9 +160,8 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
             f"{package.name} {package.version} has libraries for PyTorch {span} only, each for one release; "
             f"torch{installed} is installed, for which it has none."
         )
-        return Problem(
-            message, tuple(name for name in package.libraries if releases[-1] in name), severity=Severity.ERROR
-        )
+        seen = tuple(name for name in package.libraries if releases[-1] in name)
+        return Problem(message, seen, severity=Severity.ERROR, failing=package.name, breaks=(package.name,))
     tagged = _tagged(on)
     if not tagged:
         return None

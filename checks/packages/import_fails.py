@@ -10,18 +10,21 @@ from gpudoctor.fixes.loading import clear_executable_stack, import_proof, withou
 from gpudoctor.fixes.missing_module import missing_module
 from gpudoctor.fixes.other_release import (
     any_release,
+    as_stated,
     blamed,
     is_of_interface,
     newer,
     newer_torch_needed,
     other_release,
     release_asked,
+    stated,
 )
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.knowledge.variables import variables
+from gpudoctor.knowledge.wanted import of_command
 from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
@@ -67,8 +70,13 @@ def _dead(on: OnPython) -> list[PackageImport]:
 
 def _first(on: OnPython) -> PackageImport | None:
     """The package to speak of: one that the loader refuses before one that raises something else."""
-    failing = sorted(failures(on.python), key=lambda pair: not is_native(pair[1]))
+    failing = sorted(failures(on.python), key=lambda pair: (_of_command(pair[0]), not is_native(pair[1])))
     return next((one for one, _ in failing), None) or next(iter(_dead(on)), None)
+
+
+def _of_command(one: PackageImport) -> bool:
+    """Whether only a command of the package uses what fails, and no program."""
+    return one.part in of_command(one.package)
 
 
 def _crippled(on: OnPython) -> tuple[PackageImport, Survived, str] | None:
@@ -104,6 +112,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if asked := release_asked(error, {p.name for p in packages_of(on.python)}):
         message = f"Install the release that {one.package} asks for.{lasting(on.facts)}"
         return (Fix(message, (install(on.python, asked),), "reinstall-package", verify=proof),)
+    if needed := stated(on, one):
+        return as_stated(on, one, *needed)
     if not fixes and row:
         fixes = _steps(on, row, one)
     if other:
@@ -187,7 +197,8 @@ def import_fails(on: OnPython) -> Problem | None:
             return _without_part(on, *found)
         know_all(on.python)
         return None
-    others = sorted({each.package for each, _ in failures(on.python)} - {one.package})
+    failing = (each for each, _ in failures(on.python) if not _of_command(each))
+    others = sorted({each.package for each in failing} - {one.package})
     more = f" The import of {', '.join(others)} fails, too." if others else ""
     name = f"{one.package} {one.version}"
     if one.died:
@@ -206,11 +217,16 @@ def import_fails(on: OnPython) -> Problem | None:
         cause = f"The error is about {about.name} {about.version}: {name} was not written for that release."
         if needed := newer_torch_needed(one, about):
             cause = f"{name} uses torch.{needed[0]}, which PyTorch has since {needed[1]}; {about.version} is installed."
+    if both := stated(on, one):
+        cause = (
+            f"{both[0].name} {both[0].version} needs {both[1].name} {both[2]} or newer, which {both[1].version} is not."
+        )
     if lacked := lacked_symbol(error):
         cause = _OLD_DRIVER if lacked.of_driver else _OLD_LIBRARY.format(library=lacked.library)
     gone = error.startswith("ModuleNotFoundError") and not one.dependent  # what computes on the GPU cannot be used
     unfit = is_of_interface(one) and one.part is None
     severity = Severity.ERROR if gone or unfit or (is_native(error) and not one.later) else None
+    severity = Severity.ADVICE if _of_command(one) else severity
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     if about and not _OF_BUILDS.search(error):  # the name is there or not, with a GPU as without one
         other = (*other, *_NO_GPU)

@@ -64,7 +64,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     only_with=("pythons.imports pythons.packages?",),
-    caused_by=("python.*", "packages.undeclared-requirement"),
+    caused_by=("python.*", "packages.undeclared-requirement", "packages.built-for-another-torch"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
 )
@@ -78,15 +78,16 @@ def module_removed(on: OnPython) -> Problem | None:
     more = f" The same applies to {', '.join(sorted(one.package for one, _ in others))}." if others else ""
     packages = tuple(one.package for one, _ in found[2])
     mild = all(one.part in of_command(one.package) for one, _ in found[2])
+    command = f"The command {first.package} does not start, which no program needs: " if mild else ""
     message = (
-        f"{first.statement} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
-        f"{owner.version} no longer has that; it was removed in {row.since}.{more}"
+        f"{command}{first.statement} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. "
+        f"{owner.name} {owner.version} no longer has that; it was removed in {row.since}.{more}"
     )
     lacks = re.search(row.pattern, error)
     return Problem(
         message,
         (error[:500],),
-        severity=Severity.WARNING if mild else None,
+        severity=Severity.ADVICE if mild else None,
         failing=first.package,
         breaks=packages,
         words=(lacks[0],) if lacks else (),

@@ -16,7 +16,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     directory: str  # the sys.path entry that holds it
     installer: str | None = None  # pip, uv, conda, poetry
-    requires: tuple[str, ...] = ()  # only of the packages that matter for GPUs
+    requires: tuple[str, ...] = ()  # in a quick examination only of the packages that matter for GPUs
     files: Count | None = None  # how many of its files RECORD names; None: no RECORD
     missing: tuple[str, ...] = ()  # files of RECORD that are gone (only of packages that matter)
     libraries: tuple[str, ...] = ()  # base names of its shared libraries (only of packages that matter)

@@ -18,7 +18,7 @@ from gpudoctor.queries.cause_groups import ENVIRONMENT, NO_LIBRARY, SYSTEM
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import missing_in_words
 from gpudoctor.targets import OnLive
-from gpudoctor.tasks import Task
+from gpudoctor.tasks import Manual, Task
 
 LiveFixes = Callable[[OnLive], tuple[Fix, ...]]
 _GPUS = {"cuda": nvidia_gpus, "rocm": amd_gpus}
@@ -181,9 +181,15 @@ def _in_a_fresh_process(on: OnLive) -> tuple[Fix, ...]:
     error = on.live.error if isinstance(on.live.error, str) else ""
     missing = missing_in_words(error)  # what is known of a library here says more than its message's row
     by_row = () if missing else steps_of_cause(on, "no-gpu", proof)
+    if on.framework.name != "torch":
+        by_row = tuple(fix for fix in by_row if not any(map(_installs_torch, fix.tasks)))
     own = (*_final_release(on, proof), *_newer_plugin(on, missing, proof))
     found = (*own, *libraries_of_wheels(on, missing, proof), *by_row)
     return (*found, Fix(message, (proof,) if proof else (), impact="none"))
+
+
+def _installs_torch(task: Task) -> bool:
+    return isinstance(task, Manual) and " install " in task.text and " torch" in task.text
 
 
 def _newer_plugin(on: OnLive, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:

@@ -19,6 +19,7 @@ from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.parsers.metadata import is_optional, normalise, required_name
+from gpudoctor.queries.extensions import COMPANIONS
 from gpudoctor.queries.loading import is_native
 from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.registry import BY_MODULE
@@ -39,6 +40,12 @@ _NAMED = pattern(
     r"|: (\w+)[\w.]* was (?:deprecated|removed) in"
 )
 _ASKED = pattern(r"(?i)\binstall ([\w-]+) ?((?:[<>=!~]=? ?[\w.]*\w,? ?)+)")
+# Words of transformers/utils/versions.py, whose function other packages call, too.
+_REQUIRED = pattern(r"\b([\w.-]+?)((?:[<>=!~]=?[\w.*]+,?)+) is required for a normal functioning of this module")
+# "pyarrow requires NumPy 2.0 or newer, found 1.26.4": a package that looks for another one by itself.
+_STATED = pattern(
+    r"\b([\w.-]+) requires ([\w.-]+) (?:version )?(?:>= ?)?v?(\d[\d.]*\d) or (?:newer|later|higher|above)"
+)
 # C++ names of TensorFlow, which each of its minor releases changes.
 _OF_TENSORFLOW = pattern(r"undefined symbol: _ZN\w*?(?:10tensorflow|3tsl)\d")
 # The name that a package lacks, or the whole path of the module.
@@ -124,13 +131,27 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
         return Fix(source, (), "reinstall-package", verify=proof)
     if other in BY_MODULE and (found := package(on.python, other)):
         return _with_framework(on, one, found, message)
-    kept = bounded(on.python, other, but=(one.package,)) if other else None
+    builds = _builds(on, one.package)
+    kept = bounded(on.python, other, but=(one.package,)) if other and other not in builds else None
     specs = [kept] if kept and kept != other else []
-    specs += [spec for spec in _held(on, one.package) if spec not in specs]
+    specs += [spec for spec in _held(on, one.package) if spec not in specs and required_name(spec) not in builds]
     if specs:
         message = f"{message.rstrip('.')}, and keep {' and '.join(specs)}, which the other packages require."
+    if builds:  # a newer PyTorch may need a newer driver, and takes the place of the build for this GPU
+        specs += builds.values()
+        message = f"{message.rstrip('.')}, and keep the installed {' and '.join(builds)}."
     tasks = (install(on.python, one.package, *specs, upgrade=True),)
     return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
+
+
+def _builds(on: OnPython, name: str) -> dict[str, str]:
+    """The frameworks that a package requires, and what belongs to them, by their names: as they are installed."""
+    owner, found = package(on.python, name), {}
+    for line in owner.requires if owner else ():
+        other = package(on.python, normalise(required_name(line)))
+        if other and (other.name in BY_MODULE or other.name in COMPANIONS) and not is_optional(line):
+            found[other.name] = f"{other.name}=={other.version.partition('+')[0]}"
+    return found
 
 
 def _held(on: OnPython, name: str) -> list[str]:
@@ -216,11 +237,34 @@ def release_asked(text: str, installed: Collection[str]) -> str:
         text: the error: "MMCV==2.2.0 is used but incompatible. Please install mmcv>=2.0.0rc4, <2.2.0."
         installed: the distributions that are there: mmcv-lite is mmcv, too.
     """
+    if found := _REQUIRED.search(text):
+        return f"{found[1]}{found[2].rstrip(',')}"
     found = _ASKED.search(text)
     if found is None:
         return ""
     name = found[1] if found[1] in installed or f"{found[1]}-lite" not in installed else f"{found[1]}-lite"
     return f"{name}{''.join(found[2].split()).rstrip(',')}"
+
+
+def stated(on: OnPython, one: PackageImport) -> tuple[Package, Package, str] | None:
+    """The package that an error says to need a newer release of another one, that one, and the release."""
+    found = _STATED.search(text_of(one.error))
+    user, other = (package(on.python, distribution_of(found[at].lower())) for at in (1, 2)) if found else (None, None)
+    if found is None or user is None or other is None or other.name in BY_MODULE:
+        return None
+    return (user, other, found[3]) if numbers(other.version) < numbers(found[3]) else None
+
+
+def as_stated(on: OnPython, one: PackageImport, user: Package, other: Package, wanted: str) -> tuple[Fix, ...]:
+    """Upgrade what a package says to need, unless the others require an older one: then that package is older, too."""
+    proof, spec = import_proof(on, one), f"{other.name}>={wanted}"
+    holders = clash(on.python, spec, but=(user.name,))
+    older = f"{user.name}<{'.'.join(map(str, numbers(user.version)[:2]))}"
+    why = f"{' and '.join(holders)} requires an older {other.name}" if holders else f"to keep {other.name}"
+    message = f"Install an older {user.name}, {why}; if the error stays, take a still older one.{lasting(on.facts)}"
+    back = Fix(message, (install(on.python, older),), "reinstall-package", verify=proof)
+    message = f"Upgrade {other.name}, as {user.name} {release(user.version)} needs.{lasting(on.facts)}"
+    return (back,) if holders else (Fix(message, (install(on.python, spec),), "reinstall-package", verify=proof), back)
 
 
 def lacked_in(text: str, other: Package) -> tuple[str, str, str]:

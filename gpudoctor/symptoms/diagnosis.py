@@ -219,7 +219,9 @@ def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
     said = extracted(hit.symptom.tells, _read(hit, log), facts)
     if hit.symptom.tells == "missing_module":  # of a package that is installed: of another release than this one
         return of_release if (of_release := mismatch(hit.text, hit.frames, facts)) is not NOTHING else said
-    pair = any("OTHER" in line for fix in hit.symptom.fixes for line in fix.commands if isinstance(line, str))
+    lines = [line for fix in hit.symptom.fixes for line in fix.commands if isinstance(line, str)]
+    # What an older release of the one breaks is known where the machine is: its Python, and what else requires it.
+    pair = any("OTHER" in line or (facts and "PACKAGE" in line) for line in lines)
     return mismatch(hit.text, hit.frames, facts) if pair and said is NOTHING else said
 
 

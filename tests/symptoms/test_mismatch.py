@@ -348,3 +348,12 @@ def test_a_file_that_hides_a_package_is_left_to_its_check() -> None:
     text = "ImportError: cannot import name 'load_dataset' from 'datasets' (/home/me/datasets/__init__.py)"
     facts = here(("datasets", "4.4.0", ()), ("trl", "0.25.0", ()))
     assert "not fit: one imports" in first(traced(text, "trl/x.py"), facts).meaning
+
+
+def test_a_numpy_that_a_package_outlived_is_an_older_one_unless_others_need_it() -> None:
+    text = "AttributeError: module 'numpy' has no attribute 'bool'."
+    log = traced(text, "/home/me/x.py", "mxnet/numpy/utils.py")
+    entry = first(log, here(("mxnet", "1.9.1", ("numpy>1.16.0,<2",)), ("numpy", "1.26.4", ())))
+    assert entry.fixes[0].commands == ("/opt/env/bin/python -m pip install 'numpy<1.24'",)
+    held = here(("mxnet", "1.9.1", ()), ("numpy", "1.26.4", ()), ("scipy", "1.15.0", ("numpy>=1.24",)))
+    assert "numpy<1.24" not in " ".join(first(log, held).fixes[0].commands)

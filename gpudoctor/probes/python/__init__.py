@@ -67,13 +67,14 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
     found = _all_read(machine, said, found, names)
     packages = tuple(each.package for each in found)
     backend, backend_by = keras.probe(machine, packages)
+    requires = _requires(machine, found)
     return Python(
         path=path,
         found_by=why,
         real=machine.real(said.executable or path),
         **_interpreter(machine, said),  # type: ignore[arg-type]
         **_environment(machine, said, packages),  # type: ignore[arg-type]
-        packages=packages,
+        packages=packages if quick else tuple(replace(each, requires=tuple(requires(each))) for each in packages),
         shadows=(
             *conflicts.shadows(machine, [*_here(machine, folders, hideable(), _SUFFIXES), *folders], packages, names),
             *_hidden_standard(machine, said, folders, names),
@@ -84,7 +85,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False, gpu: 
         overlaps=conflicts.overlaps(found),
         mixed=tuple(conflicts.mixed(machine, found)),
         overwritten=tuple(conflicts.overwritten(machine, found)),
-        unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
+        unmet=requirements.unmet(packages, _markers(said), requires),
         extensions=_extensions(machine, said.prefix, found, names, quick),
         code=_code(machine, found, names, quick, gpu),
         kernels=_kernels(machine, said, found, names),

@@ -335,3 +335,23 @@ def test_the_release_that_has_a_name_is_known() -> None:
     needs = package("transformers", "5.24.0", requires=("huggingface-hub>=1.3",))
     held = having(package("somebodys", "1.0"), hub, needs, error=FOLDER, blamed="huggingface_hub")
     assert f"{PIP} install --upgrade somebodys" in commands(import_fails, held).splitlines()[1]
+
+
+def test_a_release_that_a_package_says_to_need() -> None:
+    error = "ImportError: pyarrow requires NumPy 2.0 or newer, found 1.26.4"
+    trl, arrow, numpy = package("trl", "0.9.6"), package("pyarrow", "26.0"), package("numpy", "1.26.4")
+    free = having(trl, arrow, numpy, error=error)
+    first, second = (line for line in commands(import_fails, free).splitlines() if PIP in line)
+    assert (first, second) == (f"{PIP} install 'numpy>=2.0'", f"{PIP} install 'pyarrow<26.0'")
+    held = having(trl, arrow, numpy, package("llamafactory", "0.9.3", requires=("numpy<2.0.0",)), error=error)
+    assert [line for line in commands(import_fails, held).splitlines() if PIP in line] == [second]
+    assert "llamafactory requires an older numpy" in commands(import_fails, held)
+
+
+def test_the_release_of_a_requirement_that_a_package_checks_itself() -> None:
+    error = (
+        "ImportError: transformers>=4.45.0,<=4.52.4,!=4.46.0 is required for a normal functioning of this module, but "
+        "found transformers==4.57.1."
+    )
+    facts = having(package("llamafactory", "0.9.3"), package("transformers", "4.57.1"), error=error)
+    assert f"{PIP} install 'transformers>=4.45.0,<=4.52.4,!=4.46.0'" in commands(import_fails, facts)

@@ -119,7 +119,7 @@ def test_what_an_upgrade_brings_stays_within_what_others_require() -> None:
     )
     facts = change(having(*there), "pythons.0.imports", (failed,))
     (command,) = typed(import_fails, facts)
-    assert command == f"{PIP} install --upgrade datasets 'huggingface-hub<1.0,>=0.34.0'"
+    assert command == f"{PIP} install --upgrade datasets 'huggingface-hub<1.0,>=0.34.0' torch==2.9.1"
 
 
 def test_a_project_that_pypi_does_not_have_is_not_upgraded_from_there() -> None:
