@@ -7,6 +7,8 @@ in the tables below, which are for the steps that a message's own words advise, 
 import shlex
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.python import manager_of
@@ -211,6 +213,20 @@ def sentence(fix: SymptomFix, facts: Facts, outside: bool = False) -> str:
         return message
     start = message if message[1:2].isupper() else message[:1].lower() + message[1:]
     return f"{label[:1].upper()}{label[1:]}{start}"
+
+
+def by_distribution(fix: SymptomFix, facts: Facts) -> tuple[SymptomFix, ...]:
+    """A step with the commands of several distributions as one for each, where nobody knows which it is."""
+    keys = list(dict.fromkeys(key for one in fix.commands if isinstance(one, dict) for key in one))
+    if _names(facts) is not None or len(keys) < 2:
+        return (fix,)
+    found = []
+    for key in keys:
+        also = _ALSO.get(key)
+        names = (key, *((also,) if also and also not in keys else ()))
+        lines = (one if isinstance(one, str) else one.get(key) for one in fix.commands)
+        found.append(replace(fix, commands=tuple(line for line in lines if line), distribution=names))
+    return tuple(found)
 
 
 def _choices(fix: SymptomFix) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.facts import Facts, Host
-from gpudoctor.fixes.row_steps import alternatives, commands, is_elsewhere, is_of_host, order, sentence
+from gpudoctor.fixes.row_steps import alternatives, by_distribution, commands, is_elsewhere, is_of_host, order, sentence
 from gpudoctor.fixes.wsl import windows_driver
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix, engines
 from gpudoctor.lazy_regex import pattern
@@ -49,7 +49,8 @@ def fitting(row: Symptom, facts: Facts, own: Sequence[FixEntry] = (), decided: b
         decided: whether they leave nothing to the row.
     """
     steps = [(SymptomFix(fix.message, fix.commands), fix) for fix in own]
-    steps += [(fix, FixEntry("")) for fix in ([] if decided else distinct(own, row.fixes))]
+    rows = [] if decided else distinct(own, row.fixes)
+    steps += [(one, FixEntry("")) for fix in rows for one in by_distribution(fix, facts)]
     if of_engine(row, facts):
         return _on_host(steps, facts)
     container, wsl = in_container(facts), isinstance(facts.host.wsl, int)

@@ -390,6 +390,8 @@ SAMPLES = [
         "'['python']' returned non-zero exit status 1.",
         {"": "also", "accelerate": "follows"},
     ),
+    Sample("bnb-no-cuda", "CUDA Setup failed despite CUDA being available. Please run the following command to get more information:"),
+    Sample("xpu-build", trace("AssertionError: Torch not compiled with XPU enabled")),
     Sample("amd-iommu-symbol", "[    9.1] amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)"),
     Sample("amdgpu-no-vbios", "amdgpu 0000:01:00.0: amdgpu: Unable to locate a BIOS ROM"),
     Sample("amdgpu-mes", "amdgpu 0000:c6:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE"),

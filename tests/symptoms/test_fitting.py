@@ -134,10 +134,10 @@ def test_in_wsl_the_driver_is_that_of_windows() -> None:
 def test_of_a_machine_that_is_unknown_every_step_stays() -> None:
     for row in ROWS:
         found = fitting(row, Facts())
-        assert commands(found) == written(row.id)
+        assert set(commands(found)) == set(written(row.id))  # in blocks, each of one distribution
         assert [one for one in row.fixes if not any(one.message[2:-2] in step.message for step in found)] == []
     nameless = change(UBUNTU, "host.distribution", Distribution(id=Unknown("no os-release")))
-    assert commands(fitting(known("gpu-dropped"), nameless)) == written("gpu-dropped")
+    assert set(commands(fitting(known("gpu-dropped"), nameless))) == set(written("gpu-dropped"))
 
 
 def test_what_a_machine_leaves_open_is_said() -> None:
@@ -148,10 +148,12 @@ def test_what_a_machine_leaves_open_is_said() -> None:
     assert second.startswith("On Fedora and RHEL, with akmods, enroll")
     assert third.startswith("On Debian, Fedora, RHEL, SUSE and Arch, where DKMS signs")
     assert last == row.fixes[-1].message
-    assert [one.message for one in fitting(known("nvml-missing"), Facts())][2] == (
-        "On the host: install the NVIDIA driver, then reboot (commands for Ubuntu; Fedora, RHEL)."
-    )
-    assert fitting(known("build-tool-missing"), Facts())[1].message.startswith("For a kernel built with clang: install")
+    assert [one.message for one in fitting(known("nvml-missing"), Facts())][2:4] == [
+        "On the host, on Ubuntu: install the NVIDIA driver, then reboot.",
+        "On the host, on Fedora and RHEL: install the NVIDIA driver, then reboot.",
+    ]
+    of_clang = [one.message for one in fitting(known("build-tool-missing"), Facts()) if "clang" in one.message]
+    assert "for a kernel built with clang: install" in of_clang[0]
 
 
 @pytest.mark.parametrize(
