@@ -1,7 +1,5 @@
 """Compilers' names and versions, from their own words and from the kernel's."""
 
-import re
-
 import msgspec
 
 from gpudoctor.lazy_regex import pattern
@@ -29,8 +27,8 @@ def compiler(text: str) -> Compiler | None:
 def kernel_compiler(text: str) -> Compiler | None:
     """Return the compiler that /proc/version names, from which modules should not differ in major version."""
     # Linux version RELEASE (WHO@WHERE) (COMPILER, LINKER) #BUILD: a release or a builder may be named after gcc.
-    found = re.search(r"^Linux version \S+ \([^)]*\) (.+?)(?: #\d|$)", text)
-    return _compiler_in(found[1]) if found else None
+    line = text.partition("\n")[0]
+    return _compiler_in(line.partition(") ")[2].partition(" #")[0]) if line.startswith("Linux version ") else None
 
 
 def _compiler_in(text: str) -> Compiler | None:

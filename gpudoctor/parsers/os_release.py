@@ -7,9 +7,9 @@ def os_release(text: str) -> dict[str, str]:
     """Return the fields of /etc/os-release, without their quotes; lines that are no assignment are passed over."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
-        found = re.fullmatch(r"\s*([A-Za-z_][A-Za-z0-9_]*)=(.*?)\s*", line)
-        if found:
-            fields[found[1]] = _unquoted(found[2])
+        name, assigns, value = line.strip().partition("=")
+        if assigns and name.isidentifier() and name.isascii():
+            fields[name] = _unquoted(value)
     return fields
 
 
@@ -17,4 +17,4 @@ def _unquoted(value: str) -> str:
     if len(value) < 2 or value[0] not in "\"'" or value[-1] != value[0]:
         return value
     inner = value[1:-1]
-    return re.sub(r"\\([\\\"'$`])", r"\1", inner) if value[0] == '"' else inner
+    return re.sub(r"\\([\\\"'$`])", r"\1", inner) if value[0] == '"' and "\\" in inner else inner

@@ -30,13 +30,24 @@ def apt(path: str, text: str) -> Iterator[ListedRepository]:
 
 
 def _stanzas(text: str) -> Iterator[ListedRepository]:
-    for stanza in re.split(r"\n\s*\n", text):
-        fields = dict(re.findall(r"^([A-Za-z-]+):\s*(.*?)\s*$", stanza, re.M))
+    for fields in _fields_of_stanzas(text):
         if fields.get("Enabled", "yes").lower() in ("no", "false", "0") or "deb" not in fields.get("Types", "").split():
             continue
         for address in fields.get("URIs", "").split():
             for suite in fields.get("Suites", "").split():
                 yield ListedRepository(address, suite, tuple(fields.get("Components", "").split()))
+
+
+def _fields_of_stanzas(text: str) -> Iterator[dict[str, str]]:
+    """The fields of each block of lines, which a blank line ends (deb822(5)); folded lines are passed over."""
+    fields: dict[str, str] = {}
+    for line in (*text.splitlines(), ""):
+        name, colon, value = line.partition(":")
+        if not line.strip():
+            yield fields
+            fields = {}
+        elif colon and name.replace("-", "").isalpha():
+            fields[name] = value.strip()
 
 
 def rpm(text: str) -> Iterator[ListedRepository]:

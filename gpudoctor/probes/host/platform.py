@@ -9,9 +9,11 @@ from gpudoctor.parsers.proc_fields import field
 
 DMI = "/sys/class/dmi/id"
 # What board makers leave in a field that they did not fill in.
-_FILLER = pattern(
-    r"to be filled|default string|system (?:manufacturer|product)|not (?:specified|applicable)|^o\.?e\.?m", re.I
+_FILLER = (
+    *("to be filled", "default string", "system manufacturer", "system product"),
+    *("not specified", "not applicable"),
 )
+_OEM = ("oem", "o.e.m", "o.em", "oe.m")
 # SMBIOS 3.7, 7.4.1: portable, laptop, notebook, sub notebook, tablet, convertible, detachable.
 _PORTABLE = {"8", "9", "10", "14", "30", "31", "32"}
 # JEP106 bank and code of NVIDIA and the number of T241 (Grace), as Arm's SMCCC_ARCH_SOC_ID gives them.
@@ -162,7 +164,8 @@ def _portable(machine: Machine) -> bool:
 
 def _dmi(machine: Machine, field: str) -> str:
     text = machine.line(f"{DMI}/{field}") or ""
-    return "" if _FILLER.search(text) else text
+    small = text.lower()
+    return "" if small.startswith(_OEM) or any(filler in small for filler in _FILLER) else text
 
 
 def _tree(machine: Machine, name: str) -> str:
