@@ -19,6 +19,7 @@ from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.symptoms.program_source import called
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import cmd, code
 
@@ -72,6 +73,9 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     who = next((one for one in frames if distribution_of(one) != row.package), None) if row else None
     if row and who is not None:
         return _renamed(row, text, facts, "" if who else file, who)
+    call = _ARGUMENT.search(text)
+    if call and facts and file and (of_call := _of_call(facts, file, *call.groups())) is not NOTHING:
+        return of_call
     found = _OF_MODULE.search(text)
     caller, other = callers(text, frames)
     if hidden := _HIDDEN.search(text):
@@ -231,6 +235,20 @@ def _unlike(top: str, module: str) -> Extracted:
     fixes = (Fix(f"See which {top} Python finds: a directory or a file of your own hides the package.", (see,)),)
     having = release_with(None, module, distribution_of(top)) if distribution(top) else None
     return Extracted(meaning=meaning, fixes=(having, *fixes) if having else fixes, decided=True)
+
+
+def _of_call(facts: Facts, file: str, name: str, argument: str) -> Extracted:
+    """An argument that the program passes and the installed release of a package does not take: of another release."""
+    path = called(file, name, argument)
+    top = path.partition(".")[0]
+    on = environment(facts, top) if path else None
+    theirs = next((one for one in packages_of(on.python) if one.name == distribution_of(top)), None) if on else None
+    having = release_with(on.python, path, theirs.name, argument) if on and theirs else None
+    if theirs is None or having is None:
+        return NOTHING
+    meaning = f"the program passes {argument} to {path}, which {theirs.name} {release(theirs.version)} does not take"
+    change = Fix("Change the program to what the release notes name in its place.")
+    return Extracted(meaning=f"{meaning}; {_GPU}", fixes=(having, change), decided=True)
 
 
 def _of_file(module: str) -> Extracted:

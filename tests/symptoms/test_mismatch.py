@@ -1,5 +1,7 @@
 """A traceback through the files of two packages that do not fit names both, and the upgrade that helps."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -357,3 +359,18 @@ def test_a_numpy_that_a_package_outlived_is_an_older_one_unless_others_need_it()
     assert entry.fixes[0].commands == ("/opt/env/bin/python -m pip install 'numpy<1.24'",)
     held = here(("mxnet", "1.9.1", ()), ("numpy", "1.26.4", ()), ("scipy", "1.15.0", ("numpy>=1.24",)))
     assert "numpy<1.24" not in " ".join(first(log, held).fixes[0].commands)
+
+
+def test_an_argument_that_no_table_knows_is_of_another_release(tmp_path: Path) -> None:
+    program = tmp_path / "x.py"
+    program.write_text("import moviepy.editor as m\nm.VideoFileClip('a', verbose=True)\n")
+    text = "TypeError: VideoFileClip.__init__() got an unexpected keyword argument 'verbose'"
+    entry = first(traced(text, str(program)), here(("moviepy", "2.2.1", ())))
+    assert entry.meaning == (
+        "the program passes verbose to moviepy.editor.VideoFileClip, which moviepy 2.2.1 does not take; the GPU is not "
+        "involved"
+    )
+    assert entry.fixes[0].commands == (
+        "gpudoctor find-release moviepy --with moviepy.editor.VideoFileClip --argument verbose --python "
+        "/opt/env/bin/python --install",
+    )
