@@ -123,7 +123,7 @@ SAMPLES = [
         "cuda-assert-place",
         "../aten/src/ATen/native/cuda/Indexing.cu:1292: indexSelectLargeIndex: block: [1,0,0], thread: [3,0,0] Assertion "
         "`srcIndex < srcSelectDimSize` failed.\n" + trace("RuntimeError: CUDA error: device-side assert triggered"),
-        {"cuda-assert": "also"},
+        {"cuda-assert": "follows"},
     ),
     Sample("cuda-fork", "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you"),
     Sample("cublas-not-initialised", "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),

@@ -32,7 +32,9 @@ def test_vllm_where_gpu_and_cpu_share_their_memory() -> None:
     spark = change(Facts(), "host.platform", "dgx-spark")
     first = vllm_memory([line], spark).fixes[0]
     assert first.tasks[0] == as_root("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches")
-    assert vllm_memory([line], None).fixes[0].tasks == (NVIDIA,)
+    # A desktop may hold the little that is not free: vLLM takes less. Another program holds more.
+    assert vllm_memory([line], None).fixes[1].tasks == (NVIDIA,)
+    assert vllm_memory([line.replace("101.3", "61.3")], None).fixes[0].tasks == (NVIDIA,)
 
 
 def test_attention_that_asks_for_much_on_an_amd_gpu() -> None:

@@ -26,6 +26,8 @@ _SMALLER = Fix(
     ),
 )
 _MODEL = Placeholder("MODEL", "the model that you serve")
+# Of the GPU's memory: vLLM asks for 0.9 by default, so that a little less is enough (vllm/config/cache.py).
+_MOSTLY_FREE = 0.8
 _OTHERS, _ON_AMD = who_holds_memory(), who_holds_memory("amd")
 _PIECES = Fix(
     "Let PyTorch grow its segments: the hint in the message is right here.",
@@ -128,7 +130,9 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if facts and known_or(facts.host.platform, "") in COHERENT:
         meaning = "GPU and CPU share their memory here, and the page cache counts as used"
         return Extracted(details=details, meaning=meaning, fixes=(_CACHE, fits), decided=True)
-    return Extracted(details=details, fixes=(_OTHERS, fits), decided=True)
+    # A desktop, or the contexts of vLLM's own workers, hold so little: nothing has to be stopped.
+    mostly_free = float(free[1]) >= _MOSTLY_FREE * float(free[2])
+    return Extracted(details=details, fixes=(fits, _OTHERS) if mostly_free else (_OTHERS, fits), decided=True)
 
 
 def vllm_cache(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
