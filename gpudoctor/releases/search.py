@@ -88,7 +88,10 @@ class ReleaseSearch:
         if found := self._newest_older(rest):
             return found
         # What came and went again since: seldom, so only a few are looked at.
-        return next((one for one in newer[1:_BETWEEN] if self._has(one)), None)
+        if again := next((one for one in newer[1:_BETWEEN] if self._has(one)), None):
+            return again
+        # A name that went within a minor release, as packages before 1.0 have it.
+        return self._newest_older([one for one in versions if installed is None or one < installed])
 
     def _first(self, newer: Sequence[Version]) -> Version:
         """Of the newer releases, of which the newest has it, the newest of the lowest major that has it."""
