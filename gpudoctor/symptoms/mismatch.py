@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.bounds import clash
@@ -36,6 +38,7 @@ _ARGUMENT = pattern(r"TypeError: ([\w.]+?)(?:\.__init__)?\(\) got an unexpected 
 _CALLED = pattern(r"TypeError: ([\w.]+\(\))")
 # CPython's words where a module is used while it is imported: mostly by itself, as a file that is called like it.
 _HIDDEN = pattern(r"partially initialized module '(\w+)'")
+_NAMESPACE = "(unknown location)"  # of a directory without __init__.py (PEP 420)
 _FILE = pattern(r"\((/[^)]+)\)")  # the file that CPython names behind a module
 # Directories that several distributions share: their name is none's.
 SPACES = ("google", "nvidia")
@@ -218,6 +221,7 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
         return Extracted(meaning=meaning, fixes=(has, *other), decided=True)
     meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
     if having := release_with(on.python, lacked_name(text), theirs.name):
+        having = _without_parts(on, theirs, having) if _NAMESPACE in text else having
         change = Fix("Change the program to what the release notes name in its place.")
         return Extracted(meaning=meaning, fixes=(having, change), decided=True)
     upgraded = Fix(f"If the program is newer: upgrade {theirs.name}.", (pip("--upgrade", theirs.name),))
@@ -225,6 +229,20 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
     return Extracted(
         meaning=meaning, fixes=(of_then,) if theirs.name in BY_MODULE else (upgraded, of_then), decided=True
     )
+
+
+def _without_parts(on: OnPython, theirs: Package, having: Fix) -> Fix:
+    """The same, once the distributions are removed that newer releases of a package are divided into.
+
+    They share a directory without __init__.py, so that they stay beside the older release, and hide its modules.
+    """
+    names = [one.name for one in packages_of(on.python) if one.name.startswith(f"{theirs.name}-")]
+    if not names:
+        return having
+    message = (
+        f"Remove {theirs.name} with its parts, then install the release that has it; the last command asks for it."
+    )
+    return replace(having, message=message, tasks=(uninstall(on.python, theirs.name, *names), *having.tasks))
 
 
 def _unlike(top: str, module: str) -> Extracted:

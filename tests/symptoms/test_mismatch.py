@@ -374,3 +374,12 @@ def test_an_argument_that_no_table_knows_is_of_another_release(tmp_path: Path) -
         "gpudoctor find-release moviepy --with moviepy.editor.VideoFileClip --argument verbose --python "
         "/opt/env/bin/python --install",
     )
+
+
+def test_the_parts_of_a_newer_release_go_before_an_older_one_comes() -> None:
+    text = "ImportError: cannot import name 'VectorStoreIndex' from 'llama_index' (unknown location)"
+    parts = [("llama-index", "0.12.52", ()), ("llama-index-core", "0.12.52", ()), ("llama-cpp-python", "0.3.1", ())]
+    entry = first(traced(text, "/home/me/x.py"), here(*parts))
+    remove, search = entry.fixes[0].commands
+    assert remove == "/opt/env/bin/python -m pip uninstall -y llama-index llama-index-core"
+    assert search.startswith("gpudoctor find-release llama-index --with llama_index.VectorStoreIndex --python")
