@@ -6,12 +6,13 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts.python import LibraryUser
 from gpudoctor.fixes.absent_library import NOT_SHARED, of_interpreter, without_desktop
 from gpudoctor.fixes.loading import bring, let_find
+from gpudoctor.knowledge.import_errors import survived
 from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
 from gpudoctor.knowledge.system_libraries import capability_of
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import cuda_majors
-from gpudoctor.queries.loading import decisive, failures, know_all, missing_for, missing_in_words
+from gpudoctor.queries.loading import decisive, failures, imports_of, know_all, missing_for, missing_in_words
 from gpudoctor.targets import OnPython, pythons
 
 _OUT_OF_REACH = (
@@ -139,6 +140,10 @@ def library_missing(on: OnPython) -> Problem | None:
         where = ", ".join(dict.fromkeys(path.rpartition("/")[0] for path in first.copies))
         message = f"{failing} {verb} {names}, which the loader does not find: it is only in {where}.{more}"
     severity = Severity.ERROR if first.fails else Severity.WARNING  # else only a part of the package may need it
+    fine = (one for one in imports_of(on.python) if one.error is None and not one.died)
+    whole = {one.package for one in fine if not survived(one.package, one.stderr)}
+    if not first.later and {one.package for one in found} <= whole:  # it does without that part (torchao), or seldom
+        severity = Severity.ADVICE
     cause = _OUT_OF_REACH if first.copies else NOT_SHARED if any(map(of_interpreter, first.missing)) else None
     seen, lacked = tuple(s for one in found for s in one.seen)[:6], tuple(name for one in found for name in one.missing)
     breaks = tuple(one.package for one in found)
