@@ -134,7 +134,7 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
     builds = _builds(on, one.package)
     kept = bounded(on.python, other, but=(one.package,)) if other and other not in builds else None
     specs = [kept] if kept and kept != other else []
-    specs += [spec for spec in _held(on, one.package) if spec not in specs and required_name(spec) not in builds]
+    specs += [spec for spec in held(on, one.package) if spec not in specs and required_name(spec) not in builds]
     if specs:
         message = f"{message.rstrip('.')}, and keep {' and '.join(specs)}, which the other packages require."
     if builds:  # a newer PyTorch may need a newer driver, and takes the place of the build for this GPU
@@ -154,7 +154,7 @@ def _builds(on: OnPython, name: str) -> dict[str, str]:
     return found
 
 
-def _held(on: OnPython, name: str) -> list[str]:
+def held(on: OnPython, name: str) -> list[str]:
     """What a package requires and others bound from above: pip does not ask them when it upgrades that package."""
     owner, found = package(on.python, name), []
     for line in owner.requires if owner else ():

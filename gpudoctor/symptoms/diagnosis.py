@@ -43,15 +43,12 @@ ENGINE = "This message is written on the host, where containers are started: run
 _ABOUT_GPU = "a GPU-related exception"
 _EXPLAINED_HERE = "an error of the installed packages, which was found on this machine"
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
-OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
+OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in its words points to the GPU"
 _OWN = pattern(
     r"^(KeyError|IndexError|TypeError|NameError|UnboundLocalError|AttributeError|SyntaxError|IndentationError"
     r"|ZeroDivisionError|NotImplementedError|RecursionError|StopIteration)\b"
 )
 _MISSING = pattern(r"No module named '(\w+)'")
-_DEBUG = FixEntry(
-    "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
-)
 _CHECK_ANOTHER = "gpudoctor check --python "
 WITHOUT_GPU = {area.name for area in AREAS if area.without_gpu}
 
@@ -287,7 +284,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
         inside = case.raised.frames[0] if own and case.raised.frames else ""
         told, unknown = case.reported, OWN_WORDS if own else UNKNOWN_WORDS
         if inside and inside not in BY_MODULE:
-            unknown = f"an error that gpudoctor does not know, in the code of {inside}; nothing in it points to the GPU"
+            unknown = f"an error that gpudoctor does not know, in the code of {inside}"
         words = _ABOUT_GPU if case.raised.gpu else _EXPLAINED_HERE
         return SymptomEntry(
             id="",
@@ -299,7 +296,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
             nearest=nearest(case.raised.text) if asks and not (case.findings or told.meaning) else (),
-            fixes=() if case.findings else fix_entries(told.fixes, facts) or ((_DEBUG,) if own else ()),
+            fixes=() if case.findings else fix_entries(told.fixes, facts),
             unexplained=not (case.findings or told.decided),
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other

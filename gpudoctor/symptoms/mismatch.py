@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.by_message import pip
 from gpudoctor.fixes.find_release import lacked_name, release_with
-from gpudoctor.fixes.other_release import any_release, lacked_in, newer, other_release
+from gpudoctor.fixes.other_release import any_release, held, lacked_in, newer, other_release
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.release_dates import release_dates
@@ -215,7 +215,9 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
     if came or went:
         when = f"came in {came}" if came else f"was removed in {went}"
         spec = f"{theirs.name}>={came}" if came else f"{theirs.name}<{went}"
-        has = Fix(f"Install a release that has it: {spec}.", (install(on.python, spec),), "reinstall-package")
+        others = held(on, theirs.name) if came else []  # what it brings stays within what the rest requires
+        message = f"Install a release that has it: {' with '.join((spec, *others))}."
+        has = Fix(message, (install(on.python, spec, *others),), "reinstall-package")
         other = (Fix("Change the program to what the release notes name in its place."),) if went else ()
         meaning = f"the program uses {what}, which {name} does not have: it {when}; {_GPU}"
         return Extracted(meaning=meaning, fixes=(has, *other), decided=True)

@@ -52,7 +52,7 @@ READERS = {
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
         "jax_outdated", "cudnn_parts", "missing_module", "named_install", "arguments",
-        "missing_path", "flash_attention",
+        "missing_path", "flash_attention", "required_library", "renamed_package",
     ),
 }  # fmt: skip
 
