@@ -127,6 +127,10 @@ def run(arguments: argparse.Namespace) -> int:
         report = _started_by_path(report)
     if arguments.symptom:
         report = attach(report, left.text(arguments.symptom), recorded=is_recorded(arguments))
+    if report.findings or report.symptoms:
+        from gpudoctor.cli.own_path import typeable
+
+        report = typeable(report)
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
 
@@ -145,12 +149,11 @@ def _of_a_demo(report: "Report", name: str, form: "ReportOutput") -> "Report":
 
 def _started_by_path(report: "Report") -> "Report":
     """The report with a sentence on what to type for `gpudoctor`, where a shell would not find it."""
-    import shutil
-
     import msgspec
 
-    program = sys.argv[0]
-    if os.path.basename(program) != "gpudoctor" or "/" not in program or shutil.which("gpudoctor"):
+    from gpudoctor.cli.own_path import own_path
+
+    if (program := own_path()) is None:
         return report
     sentence = f"`gpudoctor` is not on PATH: type `{program}` instead, or activate its environment."
     return msgspec.structs.replace(report, next=(*report.next, sentence))
@@ -282,8 +285,6 @@ def machine_of(arguments: argparse.Namespace, smoke: bool = False) -> "Machine":
     Raises:
         UsageError: the root is no folder, or a given interpreter is not there.
     """
-    import os
-
     from gpudoctor.machine import SMOKE_SECONDS, TOTAL_SECONDS, Machine
 
     root = getattr(arguments, "root", "/")

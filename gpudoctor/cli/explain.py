@@ -282,7 +282,9 @@ def _explain(
     recorded = is_recorded(arguments)
     if not recorded:
         report = runnable_again(report, facts, arguments)
-    report = harmless(explained(report, log, facts, verdicts, where, ranks, details, recorded))
+    from gpudoctor.cli.own_path import typeable
+
+    report = typeable(harmless(explained(report, log, facts, verdicts, where, ranks, details, recorded)))
     show(report, arguments.json, arguments.verbose)
     asked = {verdict.check.id for verdict in verdicts if verdict.outcome is not Outcome.SKIPPED}
     near = tuple(one for one in near if arguments.elsewhere or one.partition(":")[0] in asked)[:5]

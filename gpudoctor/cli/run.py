@@ -100,7 +100,9 @@ def _explain(arguments: argparse.Namespace, argv: list[str], ended: "ProgramResu
     """Say on standard error why it failed."""
     log = ended.tail.log()
     _ending(log, ended)
-    report = _report(arguments, argv, log)
+    from gpudoctor.cli.own_path import typeable
+
+    report = typeable(_report(arguments, argv, log))
     from gpudoctor.cli.terminal import colours, columns
     from gpudoctor.report.renderers.symptom_text import render
 
