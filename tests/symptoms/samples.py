@@ -391,18 +391,6 @@ SAMPLES = [
         {"": "also", "accelerate": "follows"},
     ),
     Sample("bnb-no-cuda", "CUDA Setup failed despite CUDA being available. Please run the following command to get more information:"),
-    Sample("shap-xgboost", trace("ValueError: could not convert string to float: '[5.2E-1]'", "shap/explainers/_tree.py")),
-    Sample("transformers-4-code", trace("AttributeError: 'BiRefNet' object has no attribute 'all_tied_weights_keys'")),
-    Sample("keras-saved-model", trace("ValueError: File format not supported: filepath=skin. Keras 3 only supports V3 `.keras` files, legacy H5")),
-    Sample(
-        "package-renamed",
-        trace("Exception: The official Pinecone python package has been renamed from `pinecone-client` to `pinecone`. Please"),
-    ),
-    Sample(
-        "library-required",
-        trace("ImportError: \nAutoVideoProcessor requires the Torchvision library but it was not found in your environment."),
-    ),
-    Sample("keras-3-model", trace("AttributeError: 'Sequential' object has no attribute 'output_names'", "tf2onnx/convert.py")),
     Sample("xpu-build", trace("AssertionError: Torch not compiled with XPU enabled")),
     Sample("amd-iommu-symbol", "[    9.1] amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)"),
     Sample("amdgpu-no-vbios", "amdgpu 0000:01:00.0: amdgpu: Unable to locate a BIOS ROM"),

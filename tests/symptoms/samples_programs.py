@@ -42,4 +42,16 @@ PROGRAMS = [
     Sample("datasets-fsspec", trace("NotImplementedError: Loading a dataset cached in a LocalFileSystem is not supported.", "datasets/builder.py")),
     Sample("florence-sdpa", trace("AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'", "torch/nn/modules/module.py")),
     Sample("dataclass-default", trace("ValueError: mutable default <class 'fairseq.dataclass.configs.CommonConfig'> for field common is not allowed: use default_factory")),
+    Sample("shap-xgboost", trace("ValueError: could not convert string to float: '[5.2E-1]'", "shap/explainers/_tree.py")),
+    Sample("transformers-4-code", trace("AttributeError: 'BiRefNet' object has no attribute 'all_tied_weights_keys'")),
+    Sample("keras-saved-model", trace("ValueError: File format not supported: filepath=skin. Keras 3 only supports V3 `.keras` files, legacy H5")),
+    Sample(
+        "package-renamed",
+        trace("Exception: The official Pinecone python package has been renamed from `pinecone-client` to `pinecone`. Please"),
+    ),
+    Sample(
+        "library-required",
+        trace("ImportError: \nAutoVideoProcessor requires the Torchvision library but it was not found in your environment."),
+    ),
+    Sample("keras-3-model", trace("AttributeError: 'Sequential' object has no attribute 'output_names'", "tf2onnx/convert.py")),
 ]  # fmt: skip
