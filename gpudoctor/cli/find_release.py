@@ -124,7 +124,7 @@ def _searched(python: "Python", asked: "Requirement", wanted: "Wanted", installs
     if best is None:
         complain(_nothing(asked, wanted, search))
         return FAILED
-    task = install(python, f"{asked.name}=={best}")
+    task = install(python, f"{asked.name}=={best}", *_builds(python))
     if installs:
         from gpudoctor.cli.confirm import run as run_in_sight
         from gpudoctor.cli.confirm import tell
@@ -134,6 +134,16 @@ def _searched(python: "Python", asked: "Requirement", wanted: "Wanted", installs
         return run_in_sight(argv_of(task, sudo=False))
     out(f"Install it: {shown(task, sudo=False)}\n")
     return OK
+
+
+def _builds(python: "Python") -> list[str]:
+    """The installed frameworks and what belongs to them: another build may not run on this driver."""
+    from gpudoctor.queries.extensions import COMPANIONS
+    from gpudoctor.queries.packages import packages_of, release
+    from gpudoctor.registry import BY_MODULE
+
+    there = (one for one in packages_of(python) if one.name in BY_MODULE or one.name in COMPANIONS)
+    return [f"{one.name}=={release(one.version)}" for one in there]
 
 
 def _version(text: str) -> "Version | None":

@@ -4,7 +4,11 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Python
 from gpudoctor.fixes.bounds import bounded
 from gpudoctor.fixes.python import version_of
+from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.parsers.metadata import required_name
+from gpudoctor.queries.extensions import COMPANIONS
+from gpudoctor.queries.packages import packages_of
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.tasks import PackageChange, cmd
 
@@ -38,10 +42,17 @@ def release_with(
         but: packages whose requirements do not count.
 
     Returns:
-        None where no other release suits the others, or the package is a framework, whose builds depend on the GPU.
+        None where no other release suits the others, where PyPI has another project of this name, and of a framework
+        and what requires one release of it: those builds depend on the GPU.
     """
     here = version_of(python, package) if python else None
-    if not name or package in BY_MODULE or (python and here and not bounded(python, package, but, own=f"!={here}")):
+    if (
+        not name
+        or package in (*BY_MODULE, *COMPANIONS, *wanted().other_projects)
+        or (python and _pins(python, package))
+    ):
+        return None
+    if python and here and not bounded(python, package, but, own=f"!={here}"):
         return None
     spec = (bounded(python, package, but) or package) if python else package
     takes = ("--argument", argument) if argument else ()
@@ -51,3 +62,9 @@ def release_with(
     what = f"takes the argument {argument}" if argument else f"has {name}"
     message = f"Install the release of {package} that {what}; the command asks the package index for it."
     return Fix(message, (task,), "reinstall-package")
+
+
+def _pins(python: Python, package: str) -> bool:
+    """Whether a package requires one release of a framework: another release of it brings another one of that."""
+    lines = (line for one in packages_of(python) if one.name == package for line in one.requires)
+    return any(required_name(line) in BY_MODULE and "==" in line.partition(";")[0] for line in lines)

@@ -383,3 +383,12 @@ def test_the_parts_of_a_newer_release_go_before_an_older_one_comes() -> None:
     remove, search = entry.fixes[0].commands
     assert remove == "/opt/env/bin/python -m pip uninstall -y llama-index llama-index-core"
     assert search.startswith("gpudoctor find-release llama-index --with llama_index.VectorStoreIndex --python")
+
+
+def test_no_release_is_looked_for_that_would_bring_another_pytorch() -> None:
+    text = "ImportError: cannot import name 'thing' from '{0}' (/e/site-packages/{0}/__init__.py)"
+    for name, requires in (("torchvision", ()), ("somekernels", ("torch==2.8.0",))):
+        entry = first(traced(text.format(name), "/home/me/x.py"), here((name, "1.0", requires)))
+        assert not any("find-release" in line for one in entry.fixes for line in one.commands), name
+    entry = first(traced(text.format("somekernels"), "/home/me/x.py"), here(("somekernels", "1.0", ("torch>=2",))))
+    assert "find-release somekernels" in entry.fixes[0].commands[0]
