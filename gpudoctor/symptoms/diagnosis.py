@@ -320,7 +320,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
         unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
         fixes=_fixes(case, row, facts),
         advice=case.reported.advice or row.advice,
-        unexplained=not (case.findings or case.reported.confirmed or engine),
+        unexplained=not (case.findings or case.reported.confirmed or case.reported.decided or engine),
     )
 
 

@@ -101,7 +101,7 @@ def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[F
     silent = bool(root.fixes) and not root.ruled_out  # no check looks for its cause, and the fixes say what to do
     if root.unexplained and not group and not root.notice and here and not silent:
         labelled(out, "here", CHECKED if root.id or root.fixes or not report.findings else UNCLEAR)
-    if root.ruled_out:
+    if root.ruled_out and (root.unexplained or verbose):
         labelled(out, "ruled out", _ids(root.ruled_out, verbose), "dim")
     if root.unknown:
         labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
