@@ -215,6 +215,10 @@ def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
     """What a message's words tell; where its row is about two packages, its traceback tells which."""
     of_cupy = hit.symptom.tells == "soname" and "cupy" in hit.frames  # which brings its own, by an extra
     said = extracted("cupy_library" if of_cupy else hit.symptom.tells, _read(hit, log), facts)
+    if "'pkg_resources'" in hit.text and "wheel-failed" in log.hits and "pip" in hit.frames:
+        from gpudoctor.symptoms.extractors.software import without_pkg_resources  # only where pip built a package
+
+        return without_pkg_resources()
     if hit.symptom.tells == "missing_module":  # of a package that is installed: of another release than this one
         return of_release if (of_release := mismatch(hit.text, hit.frames, facts)) is not NOTHING else said
     lines = [line for fix in hit.symptom.fixes for line in fix.commands if isinstance(line, str)]

@@ -54,4 +54,5 @@ PROGRAMS = [
         trace("ImportError: \nAutoVideoProcessor requires the Torchvision library but it was not found in your environment."),
     ),
     Sample("keras-3-model", trace("AttributeError: 'Sequential' object has no attribute 'output_names'", "tf2onnx/convert.py")),
+    Sample("gym-sdist", "  error in gym setup command: 'extras_require' must be a dictionary whose values are strings or lists of strings containing valid project/version requirement specifiers.\n  error: subprocess-exited-with-error", {"wheel-failed": "follows"}),
 ]  # fmt: skip

@@ -1,6 +1,8 @@
 """What a message says of a package that is missing, has another name, or cannot be installed by pip."""
 
 from gpudoctor.facts import Facts
+from gpudoctor.report.model import Report
+from gpudoctor.symptoms import explained, scan
 from gpudoctor.symptoms.extractors.software import missing_module, renamed_package, required_library
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import framework, nvidia_host, with_framework
@@ -36,3 +38,19 @@ def test_an_environment_without_pip() -> None:
         assert typed(said.fixes[0].tasks) == (f"{python} -m ensurepip --upgrade",)
     other = missing_module(["/opt/env/bin/python: No module named vllm"], HERE)
     assert typed(other.fixes[0].tasks) == (f"{PIP} install vllm",)
+
+
+def test_a_build_that_lacks_pkg_resources_is_no_matter_of_this_environment() -> None:
+    log = """  error: subprocess-exited-with-error
+      Traceback (most recent call last):
+        File "/e/lib/python3.11/site-packages/pip/_vendor/pyproject_hooks/_in_process/_in_process.py", line 149, in get
+          return hook(config_settings)
+        File "/tmp/pip-build-env-x/overlay/lib/setuptools/build_meta.py", line 317, in run_setup
+          exec(code, locals())
+        File "<string>", line 5, in <module>
+      ModuleNotFoundError: No module named 'pkg_resources'
+ERROR: Failed to build 'openai-whisper' when getting requirements to build wheel
+"""
+    entry = explained(Report(), scan([log.encode()]), HERE, where="here").symptoms[0]
+    assert entry.meaning.startswith("pip builds a package with setuptools 82 or newer, which has no pkg_resources")
+    assert entry.fixes[0].commands[0] == "printf 'setuptools<82\\n' > build-constraints.txt"

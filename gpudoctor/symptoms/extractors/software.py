@@ -273,6 +273,21 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=details, fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
 
 
+def without_pkg_resources() -> Extracted:
+    """A package whose setup.py imports pkg_resources, in the environment that pip makes for each build."""
+    meaning = "pip builds a package with setuptools 82 or newer, which has no pkg_resources; its setup.py needs it"
+    file = '"$PWD/build-constraints.txt"'
+    held = Fix(
+        "Hold setuptools for builds, then repeat the installation in this shell. Each pip reads one of the variables.",
+        (
+            Shell("printf 'setuptools<82\\n' > build-constraints.txt"),
+            Shell(f"export PIP_CONSTRAINT={file} PIP_BUILD_CONSTRAINT={file}"),
+        ),
+        "change-environment",
+    )
+    return Extracted(meaning=f"{meaning}; the GPU is not involved", fixes=(held,), decided=True)
+
+
 def _without_pip(facts: Facts | None) -> Extracted:
     """Bring pip into an environment, as uv makes them without it; Python itself has a copy."""
     checked = [python for python in facts.pythons if python.error is None] if facts else []
