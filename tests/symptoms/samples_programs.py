@@ -55,4 +55,5 @@ PROGRAMS = [
     ),
     Sample("keras-3-model", trace("AttributeError: 'Sequential' object has no attribute 'output_names'", "tf2onnx/convert.py")),
     Sample("gym-sdist", "  error in gym setup command: 'extras_require' must be a dictionary whose values are strings or lists of strings containing valid project/version requirement specifiers.\n  error: subprocess-exited-with-error", {"wheel-failed": "follows"}),
+    Sample("peft-config", trace("TypeError: LoraConfig.__init__() got an unexpected keyword argument 'corda_config'", "peft/config.py")),
 ]  # fmt: skip
