@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import Report
 from gpudoctor.symptoms import explained, scan
-from gpudoctor.symptoms.extractors.software import missing_module, renamed_package, required_library
+from gpudoctor.symptoms.extractors.absent_packages import missing_module, renamed_package, required_library
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import framework, nvidia_host, with_framework
 

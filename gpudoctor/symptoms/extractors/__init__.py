@@ -49,10 +49,10 @@ READERS = {
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "vllm_cache", "cudnn_handle", "oom_kill", "ggml_memory"),
     "processes": ("exit_code", "ordinal", "nccl", "collective"),
+    "absent_packages": ("missing_module", "named_install", "required_library", "renamed_package"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
-        "jax_outdated", "cudnn_parts", "missing_module", "named_install", "arguments",
-        "missing_path", "flash_attention", "required_library", "renamed_package",
+        "jax_outdated", "cudnn_parts", "arguments", "missing_path", "flash_attention",
     ),
 }  # fmt: skip
 
