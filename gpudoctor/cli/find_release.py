@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
     from gpudoctor.facts import Python
-    from gpudoctor.releases.search import Looked, ReleaseSearch, Wanted
+    from gpudoctor.releases.search import ExaminedRelease, ReleaseSearch, WantedName
 
 DESCRIPTION = """Find the release of a package that has a module, a name or an argument that the installed one lacks.
-pip downloads a few releases into a temporary directory, where they are read and never run, and whose name the last line
-shows with the command that installs it. A name that was removed is in the newest release before that; one that is newer
-than what is installed is in the next."""
+pip unpacks one release of each of some minor releases into a temporary directory, where they are read, not imported.
+The newest one before the installed release is taken; if the newest of all has the name, the first major release after
+it. The last line shows the command that installs it."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -54,18 +54,18 @@ def run(arguments: argparse.Namespace) -> int:
         return INCOMPLETE
 
 
-def _wanted(arguments: argparse.Namespace) -> "Wanted":
+def _wanted(arguments: argparse.Namespace) -> "WantedName":
     """What the release has to have.
 
     Raises:
         UsageError: it is no path of a name.
     """
-    from gpudoctor.releases.search import Wanted
+    from gpudoctor.releases.search import WantedName
 
     for name in filter(None, (arguments.name, arguments.argument)):
         if not all(part.isidentifier() for part in name.split(".")):
             raise UsageError(f'"{name}" is not a name in Python: give one such as scipy.integrate.simps.')
-    return Wanted(arguments.name, arguments.argument)
+    return WantedName(arguments.name, arguments.argument)
 
 
 def _requirement(text: str) -> "Requirement":
@@ -103,7 +103,8 @@ def _python(path: str | None) -> "Python":
     return facts.pythons[0]
 
 
-def _searched(python: "Python", asked: "Requirement", wanted: "Wanted", installs: bool) -> int:
+def _searched(python: "Python", asked: "Requirement", wanted: "WantedName", installs: bool) -> int:
+    from gpudoctor.fixes.bounds import builds
     from gpudoctor.fixes.python import install
     from gpudoctor.parsers.metadata import normalise
     from gpudoctor.queries.packages import packages_of
@@ -124,7 +125,7 @@ def _searched(python: "Python", asked: "Requirement", wanted: "Wanted", installs
     if best is None:
         complain(_nothing(asked, wanted, search))
         return FAILED
-    task = install(python, f"{asked.name}=={best}", *_builds(python))
+    task = install(python, f"{asked.name}=={best}", *builds(python).values())
     if installs:
         from gpudoctor.cli.confirm import run as run_in_sight
         from gpudoctor.cli.confirm import tell
@@ -136,16 +137,6 @@ def _searched(python: "Python", asked: "Requirement", wanted: "Wanted", installs
     return OK
 
 
-def _builds(python: "Python") -> list[str]:
-    """The installed frameworks and what belongs to them: another build may not run on this driver."""
-    from gpudoctor.queries.extensions import COMPANIONS
-    from gpudoctor.queries.packages import packages_of, release
-    from gpudoctor.registry import BY_MODULE
-
-    there = (one for one in packages_of(python) if one.name in BY_MODULE or one.name in COMPANIONS)
-    return [f"{one.name}=={release(one.version)}" for one in there]
-
-
 def _version(text: str) -> "Version | None":
     from packaging.version import InvalidVersion, Version
 
@@ -155,7 +146,7 @@ def _version(text: str) -> "Version | None":
         return None
 
 
-def _tell(package: str, one: "Looked") -> None:
+def _tell(package: str, one: "ExaminedRelease") -> None:
     """A line on a release that was looked at, as soon as that is known."""
     import sys
 
@@ -166,7 +157,8 @@ def _tell(package: str, one: "Looked") -> None:
     sys.stdout.flush()
 
 
-def _nothing(asked: "Requirement", wanted: "Wanted", search: "ReleaseSearch") -> str:
+def _nothing(asked: "Requirement", wanted: "WantedName", search: "ReleaseSearch") -> str:
     if search.timed_out:
         return f"There was no time to look at more releases of {asked.name}: none so far has {wanted.shown}."
-    return f"No release of {asked} that pip can install here has {wanted.shown}."
+    number = search.examined
+    return f"None of the {number} releases of {asked} that were looked at has {wanted.shown}."

@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterable
 from gpudoctor.facts import Package, Python
 from gpudoctor.maybe import text_of
 from gpudoctor.parsers.metadata import normalise, required_name
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.extensions import COMPANIONS
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.registry import BY_MODULE
 
 
 def clash(python: Python, spec: str, but: Collection[str] = ()) -> tuple[str, ...]:
@@ -32,6 +34,15 @@ def bounded(python: Python, name: str, but: Collection[str] = (), own: str = "")
     """
     every = (own, *(theirs for _, theirs in _required(python, name, but)))
     return f"{name}{_tightest(','.join(filter(None, every)))}" if _meet(every) else None
+
+
+def builds(python: Python) -> dict[str, str]:
+    """The installed frameworks and what belongs to PyTorch, by name, as requirements of just these releases.
+
+    A newer one may need a newer driver, and takes the place of the build for this GPU.
+    """
+    there = (one for one in packages_of(python) if one.name in BY_MODULE or one.name in COMPANIONS)
+    return {one.name: f"{one.name}=={release(one.version)}" for one in there}
 
 
 def _tightest(text: str) -> str:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Package, PackageImport
-from gpudoctor.fixes.bounds import bounded, clash
+from gpudoctor.fixes.bounds import bounded, builds, clash
 from gpudoctor.fixes.find_release import lacked_name, release_with
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
@@ -19,7 +19,6 @@ from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.parsers.metadata import is_optional, normalise, required_name
-from gpudoctor.queries.extensions import COMPANIONS
 from gpudoctor.queries.loading import is_native
 from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.registry import BY_MODULE
@@ -48,10 +47,6 @@ _STATED = pattern(
 )
 # C++ names of TensorFlow, which each of its minor releases changes.
 _OF_TENSORFLOW = pattern(r"undefined symbol: _ZN\w*?(?:10tensorflow|3tsl)\d")
-# The name that a package lacks, or the whole path of the module.
-_LACKED = pattern(
-    r"module '[\w.]+' has no attribute '(\w+)'|cannot import name '(\w+)' from '|No module named '(\w+\.[\w.]+)'"
-)
 # The name that PyTorch lacks: of an attribute, of what is imported from it, or of a module.
 _OF_TORCH = pattern(
     r"module 'torch((?:\.\w+)*)' has no attribute '(\w+)'|cannot import name '(\w+)' from 'torch((?:\.\w+)*)'"
@@ -131,27 +126,19 @@ def newer(on: OnPython, one: PackageImport, message: str, other: str = "") -> Fi
         return Fix(source, (), "reinstall-package", verify=proof)
     if other in BY_MODULE and (found := package(on.python, other)):
         return _with_framework(on, one, found, message)
-    builds = _builds(on, one.package)
-    kept = bounded(on.python, other, but=(one.package,)) if other and other not in builds else None
+    owner = package(on.python, one.package)
+    required = {normalise(required_name(line)) for line in (owner.requires if owner else ()) if not is_optional(line)}
+    pins = {name: spec for name, spec in builds(on.python).items() if name in required}
+    kept = bounded(on.python, other, but=(one.package,)) if other and other not in pins else None
     specs = [kept] if kept and kept != other else []
-    specs += [spec for spec in held(on, one.package) if spec not in specs and required_name(spec) not in builds]
+    specs += [spec for spec in held(on, one.package) if spec not in specs and required_name(spec) not in pins]
     if specs:
         message = f"{message.rstrip('.')}, and keep {' and '.join(specs)}, which the other packages require."
-    if builds:  # a newer PyTorch may need a newer driver, and takes the place of the build for this GPU
-        specs += builds.values()
-        message = f"{message.rstrip('.')}, and keep the installed {' and '.join(builds)}."
+    if pins:
+        specs += pins.values()
+        message = f"{message.rstrip('.')}, and keep the installed {' and '.join(pins)}."
     tasks = (install(on.python, one.package, *specs, upgrade=True),)
     return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof)
-
-
-def _builds(on: OnPython, name: str) -> dict[str, str]:
-    """The frameworks that a package requires, and what belongs to them, by their names: as they are installed."""
-    owner, found = package(on.python, name), {}
-    for line in owner.requires if owner else ():
-        other = package(on.python, normalise(required_name(line)))
-        if other and (other.name in BY_MODULE or other.name in COMPANIONS) and not is_optional(line):
-            found[other.name] = f"{other.name}=={other.version.partition('+')[0]}"
-    return found
 
 
 def held(on: OnPython, name: str) -> list[str]:
@@ -274,8 +261,8 @@ def lacked_in(text: str, other: Package) -> tuple[str, str, str]:
         text: the error.
         other: the package; "" stands for what is not known, or is no reason in its release.
     """
-    found = _LACKED.search(text)
-    name = next((part for part in found.groups() if part), "") if found else ""
+    path = lacked_name(text)
+    name = path if "No module named" in text else path.rpartition(".")[2]
     if not name or other.name in BY_MODULE:
         return name, "", ""
     here, came, went = numbers(other.version)[:2], added_in(other.name, name), removed_in(other.name, name)

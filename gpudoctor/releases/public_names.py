@@ -4,14 +4,18 @@ import ast
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 _EXTENSIONS = (".so", ".pyd")
 _DEEPEST = 8  # imports of imports, and bases of bases
 
 
-class Module(msgspec.Struct, frozen=True):
+class SourceModule(msgspec.Struct, frozen=True):
     """A module of the unpacked package.
 
     Attributes:
@@ -64,7 +68,7 @@ class PublicNames:
             found = next(((where, one) for where, one in _within(found) if one.name == inside), None)
         return found is not None and self._accepts(*found, argument, _DEEPEST)
 
-    def _split(self, parts: Sequence[str]) -> tuple[Module | None, Sequence[str]]:
+    def _split(self, parts: Sequence[str]) -> tuple[SourceModule | None, Sequence[str]]:
         """The longest leading part that is a module, and what is left of the path."""
         found, taken = None, 0
         for end in range(1, len(parts) + 1):
@@ -74,23 +78,23 @@ class PublicNames:
             found, taken = module, end
         return found, parts[taken:]
 
-    def _module_of(self, name: str) -> Module | None:
+    def _module_of(self, name: str) -> SourceModule | None:
         base = os.path.join(self._folder, *name.split("."))
         if os.path.isfile(f"{base}/__init__.py"):
-            return Module(name, f"{base}/__init__.py", package=True)
+            return SourceModule(name, f"{base}/__init__.py", package=True)
         if os.path.isfile(f"{base}.py"):
-            return Module(name, f"{base}.py")
+            return SourceModule(name, f"{base}.py")
         if any(one.endswith(_EXTENSIONS) for one in _beside(base)):
-            return Module(name, compiled=True)
-        return Module(name, package=True) if os.path.isdir(base) else None
+            return SourceModule(name, compiled=True)
+        return SourceModule(name, package=True) if os.path.isdir(base) else None
 
-    def _defines(self, module: Module, name: str, depth: int) -> bool:
+    def _defines(self, module: SourceModule, name: str, depth: int) -> bool:
         if module.package and self._module(f"{module.name}.{name}"):
             return True
         tree = self._tree(module.file) if module.file else None
         if tree is None or not depth:
             return False
-        for node in _statements(tree):
+        for node in _statements(tree, typing=False):
             if name in _bound(node):
                 return True
             if isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names):
@@ -99,7 +103,7 @@ class PublicNames:
                     return True
         return _is_lazy(tree) and self._lazily(module, tree, name)
 
-    def _lazily(self, module: Module, tree: ast.Module, name: str) -> bool:
+    def _lazily(self, module: SourceModule, tree: ast.Module, name: str) -> bool:
         """Whether a module that loads names at their first use knows this one: it lists it, or one below defines it."""
         if any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree)):
             return True
@@ -111,7 +115,7 @@ class PublicNames:
                     return True
         return False
 
-    def _definition(self, module: Module, name: str, depth: int) -> "tuple[Module, _Definition] | None":
+    def _definition(self, module: SourceModule, name: str, depth: int) -> "tuple[SourceModule, _Definition] | None":
         """The class or function behind a name, and the module in which it is written."""
         tree = self._tree(module.file) if module.file else None
         if tree is None or not depth:
@@ -128,7 +132,7 @@ class PublicNames:
                     return found
         return None
 
-    def _accepts(self, module: Module, node: "_Definition", argument: str, depth: int) -> bool:
+    def _accepts(self, module: SourceModule, node: "_Definition", argument: str, depth: int) -> bool:
         if not isinstance(node, ast.ClassDef):
             return argument in _arguments(node)
         inside = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
@@ -170,15 +174,17 @@ def _beside(base: str) -> list[str]:
         return []
 
 
-def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """The statements of a module's top, those below if, try and with too."""
+def _statements(tree: ast.AST, typing: bool = True) -> Iterator[ast.stmt]:
+    """The statements of a module's top, those below if, try and with too; those for type checkers where wanted."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.stmt):
+        if isinstance(node, ast.If) and not typing and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from (one for part in node.orelse for one in _statements(ast.Module([part], []), typing))
+        elif isinstance(node, ast.stmt):
             yield node
             if isinstance(node, ast.If | ast.Try | ast.With | ast.For | ast.While):
-                yield from _statements(node)
+                yield from _statements(node, typing)
         elif isinstance(node, ast.ExceptHandler):
-            yield from _statements(node)
+            yield from _statements(node, typing)
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -191,7 +197,12 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from (one.asname or one.name for one in node.names)
     elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+        yield from (one.id for target in targets for one in ast.walk(target) if _is_set(one))
+
+
+def _is_set(node: ast.AST) -> "TypeGuard[ast.Name]":
+    """Whether it is a name that gets a value: of `found[key] = 1` none does."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _is_lazy(tree: ast.Module) -> bool:
@@ -205,7 +216,7 @@ def _is_lazy(tree: ast.Module) -> bool:
     )
 
 
-def _absolute(module: Module, node: ast.ImportFrom) -> str:
+def _absolute(module: SourceModule, node: ast.ImportFrom) -> str:
     """The whole path of the module from which names are imported."""
     if not node.level:
         return node.module or ""
@@ -219,7 +230,7 @@ def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     return [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
 
 
-def _within(found: "tuple[Module, _Definition] | None") -> "Iterator[tuple[Module, _Definition]]":
+def _within(found: "tuple[SourceModule, _Definition] | None") -> "Iterator[tuple[SourceModule, _Definition]]":
     """The classes and functions in the body of a class."""
     if found and isinstance(found[1], ast.ClassDef):
         yield from ((found[0], one) for one in found[1].body if isinstance(one, _DEFINITIONS))

@@ -18,7 +18,7 @@ _BETWEEN = 6
 _GAPS = 16
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedName(msgspec.Struct, frozen=True):
     """What a release has to have.
 
     Attributes:
@@ -39,7 +39,7 @@ class Wanted(msgspec.Struct, frozen=True):
         return names.takes(self.name, self.argument) if self.argument else names.has(self.name)
 
 
-class Looked(msgspec.Struct, frozen=True):
+class ExaminedRelease(msgspec.Struct, frozen=True):
     """One release that was looked at: whether it has what is wanted, or why it cannot be installed."""
 
     version: Version
@@ -54,16 +54,26 @@ class ReleaseSearch:
         index: where its releases come from.
         name: the package.
         wanted: what the release has to have.
-        tell: is told of each release that was looked at.
+        on_release: called with each release that was looked at.
         seconds: after which no other one is looked at.
     """
 
     def __init__(
-        self, index: PipIndex, name: str, wanted: Wanted, tell: Callable[[Looked], object], seconds: float = SECONDS
+        self,
+        index: PipIndex,
+        name: str,
+        wanted: WantedName,
+        on_release: Callable[[ExaminedRelease], object],
+        seconds: float = SECONDS,
     ) -> None:
-        self._index, self._name, self._wanted, self._tell = index, name, wanted, tell
+        self._index, self._name, self._wanted, self._on_release = index, name, wanted, on_release
         self._until = time.monotonic() + seconds
-        self._known: dict[Version, Looked] = {}
+        self._known: dict[Version, ExaminedRelease] = {}
+
+    @property
+    def examined(self) -> int:
+        """How many releases were looked at."""
+        return len(self._known)
 
     @property
     def timed_out(self) -> bool:
@@ -134,18 +144,18 @@ class ReleaseSearch:
             if self.timed_out:
                 return False
             self._known[version] = self._looked(version)
-            self._tell(self._known[version])
+            self._on_release(self._known[version])
         return self._known[version].has
 
-    def _looked(self, version: Version) -> Looked:
+    def _looked(self, version: Version) -> ExaminedRelease:
         temporary = tempfile.mkdtemp(prefix="gpudoctor-release-")
         files = os.path.join(temporary, "files")
         try:
             if error := self._index.unpack(self._name, version, files):
-                return Looked(version, has=False, error=error)
+                return ExaminedRelease(version, has=False, error=error)
             names = PublicNames(files)
             self._index.wheels_alone |= names.compiled
-            return Looked(version, self._wanted.is_in(names))
+            return ExaminedRelease(version, self._wanted.is_in(names))
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 

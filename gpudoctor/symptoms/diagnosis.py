@@ -216,9 +216,7 @@ def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
     of_cupy = hit.symptom.tells == "soname" and "cupy" in hit.frames  # which brings its own, by an extra
     said = extracted("cupy_library" if of_cupy else hit.symptom.tells, _read(hit, log), facts)
     if "'pkg_resources'" in hit.text and "wheel-failed" in log.hits and "pip" in hit.frames:
-        from gpudoctor.symptoms.extractors.absent_packages import (
-            without_pkg_resources,  # only where pip built a package
-        )
+        from gpudoctor.symptoms.extractors.absent_packages import without_pkg_resources
 
         return without_pkg_resources()
     if hit.symptom.tells == "missing_module":  # of a package that is installed: of another release than this one

@@ -22,6 +22,7 @@ FILES = {
     "pack/lazy/far/away.py": "class Far: ...\n",
     "pack/fast.cpython-311-x86_64-linux-gnu.so": "",
     "pack/broken.py": "def half(:\n",
+    "pack/typed.py": "if TYPE_CHECKING:\n    from .base import Base\nelse:\n    real = 1\nseen[key] = 2\n",
     "space/part.py": "x, (y, z) = 1, (2, 3)\n",
 }
 
@@ -55,6 +56,9 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> PublicNames:
         ("pack.broken.half", False),
         ("space.part", True),  # a package without __init__.py
         ("space.part.z", True),
+        ("pack.typed.Base", False),  # for type checkers alone
+        ("pack.typed.real", True),
+        ("pack.typed.key", False),
         ("other", False),
     ],
 )

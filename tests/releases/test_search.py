@@ -6,12 +6,12 @@ import pytest
 from packaging.version import Version
 
 from gpudoctor.releases.pip_index import PipIndex
-from gpudoctor.releases.search import Looked, ReleaseSearch, Wanted
+from gpudoctor.releases.search import ExaminedRelease, ReleaseSearch, WantedName
 
 MANY = [f"{major}.{minor}.{patch}" for major in (0, 1, 2) for minor in range(20) for patch in (0, 1)]
 
 
-class Index(PipIndex):
+class ListedReleases(PipIndex):
     """Unpacks releases of which some have a name, and some cannot be installed."""
 
     def __init__(self, having: set[str], failing: frozenset[str]) -> None:
@@ -27,10 +27,10 @@ class Index(PipIndex):
 
 def searched(
     having: set[str], installed: str | None, failing: frozenset[str] = frozenset(), seconds: float = 60
-) -> tuple[str | None, list[Looked]]:
+) -> tuple[str | None, list[ExaminedRelease]]:
     """What is found among many releases, and what was looked at."""
-    looked: list[Looked] = []
-    search = ReleaseSearch(Index(having, failing), "pack", Wanted("pack.wanted"), looked.append, seconds)
+    looked: list[ExaminedRelease] = []
+    search = ReleaseSearch(ListedReleases(having, failing), "pack", WantedName("pack.wanted"), looked.append, seconds)
     versions = sorted(map(Version, MANY), reverse=True)
     best = search.best(versions, Version(installed) if installed else None)
     return (str(best) if best else None), looked
@@ -73,4 +73,4 @@ def test_time_ends_the_search() -> None:
 
 
 def test_an_argument_is_shown_as_it_is_passed() -> None:
-    assert Wanted("pack.Model", "size").shown == "pack.Model(size=...)"
+    assert WantedName("pack.Model", "size").shown == "pack.Model(size=...)"
