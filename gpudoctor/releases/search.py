@@ -72,8 +72,8 @@ class ReleaseSearch:
 
     @property
     def examined(self) -> int:
-        """How many releases were looked at."""
-        return len(self._known)
+        """How many releases were unpacked and read."""
+        return sum(one.error is None for one in self._known.values())
 
     @property
     def timed_out(self) -> bool:
