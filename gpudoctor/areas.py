@@ -18,7 +18,7 @@ from typing import Any
 from gpudoctor.check_engine import Targets
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
-from gpudoctor.name_pattern import stands_for
+from gpudoctor.name_pattern import any_stands_for
 from gpudoctor.registry import AREAS, Area, Condition
 from gpudoctor.target_index import ONLY_WITH, TARGETS
 from gpudoctor.targets import has_dxg, wants_nvidia
@@ -136,7 +136,8 @@ def finding_nothing(facts: Facts) -> Callable[[str], Targets[Any] | None]:
             return True
         if not wanted:
             return not place.endswith("?") and any(found)
-        return any(stands_for(name, text) for name in wanted.split(",") for text in texts(place))
+        names = tuple(wanted.split(","))
+        return any(any_stands_for(names, text) for text in texts(place))
 
     @cache
     def there(paths: str) -> bool:

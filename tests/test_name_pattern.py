@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.name_pattern import stands_for
+from gpudoctor.name_pattern import any_stands_for, stands_for
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,8 @@ from gpudoctor.name_pattern import stands_for
 )
 def test_stands_for(pattern: str, name: str, expected: bool) -> None:
     assert stands_for(pattern, name) is expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("torch", True), ("jax-cuda12-plugin", True), ("torchvision", False)])
+def test_any_of_several(name: str, expected: bool) -> None:
+    assert any_stands_for(("torch", "jax-cuda*-plugin", "cupy"), name) is expected

@@ -6,7 +6,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
-from gpudoctor.name_pattern import stands_for
+from gpudoctor.name_pattern import any_stands_for
 
 
 class Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +44,7 @@ def gpu_builds() -> GpuBuilds:
 
 def named_for_gpus(name: str) -> bool:
     """Whether a distribution has no build for the CPU; `name` is normalized (PEP 503)."""
-    return any(stands_for(one, name) for one in gpu_builds().names)
+    return any_stands_for(gpu_builds().names, name)
 
 
 def labelled_for_gpus(name: str, version: str) -> str | None:

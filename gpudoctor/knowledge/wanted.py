@@ -6,7 +6,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
-from gpudoctor.name_pattern import stands_for
+from gpudoctor.name_pattern import any_stands_for, stands_for
 from gpudoctor.registry import BY_MODULE
 
 
@@ -107,11 +107,15 @@ def hideable() -> tuple[str, ...]:
 
 def module_of(name: str) -> str | None:
     """Return the import name that a distribution brings, or None where the table does not know it."""
-    for module in wanted().module:
-        for pattern in module.distributions:
-            if stands_for(pattern, name):
-                return module.name
-    return None
+    plain, starred = _brought()
+    return plain.get(name) or next((module for pattern, module in starred if stands_for(pattern, name)), None)
+
+
+@cache
+def _brought() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """The import name that each distribution brings, and those of the patterns."""
+    pairs = [(pattern, module.name) for module in wanted().module for pattern in module.distributions]
+    return dict(reversed(pairs)), tuple(pair for pair in pairs if "*" in pair[0])
 
 
 def shared_by(module: str) -> tuple[str, ...]:
@@ -126,8 +130,7 @@ def is_framework(module: str) -> bool:
 
 def computes(name: str) -> bool:
     """Whether a distribution beside the frameworks runs code of its own on the GPU."""
-    patterns = wanted().computing
-    return is_extension(name) or any(stands_for(pattern, name) for pattern in patterns)
+    return is_extension(name) or any_stands_for(wanted().computing, name)
 
 
 def part_for(package: str, frameworks: Collection[str]) -> str | None:

@@ -71,8 +71,11 @@ def parse(data: bytes, machine: str | None = None) -> dict[str, tuple[str, ...]]
     found: dict[str, tuple[str, ...]] = {}
     for flags, soname, path, _version, _capabilities in _entries(order, data, start, header.entries):
         if flags & 0xFF == _LIBC6 and wanted in (None, flags & 0xFF00):
-            name = _text(data, start + soname)
-            found[name] = (*found.get(name, ()), _text(data, start + path))
+            place = _text(data, start + path)
+            # Newer releases of ldconfig let a soname be the end of its path (tail merging, elf/stringtable.c).
+            inside = 0 < soname - path < len(place) and place.isascii()
+            name = place[soname - path :] if inside else _text(data, start + soname)
+            found[name] = (*found.get(name, ()), place)
     return found
 
 

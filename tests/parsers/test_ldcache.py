@@ -62,6 +62,15 @@ def test_builds_for_newer_processors_count_too() -> None:
     assert parse(data, "x86_64") == {"libz.so.1": ("/usr/lib/glibc-hwcaps/x86-64-v3/libz.so.1",)}
 
 
+@pytest.mark.parametrize("folder", ["/usr/lib", "/opt/größer"])
+def test_a_soname_that_is_the_end_of_its_path(folder: str) -> None:
+    path = f"{folder}/libz.so.1"
+    data = cache((X86_64, "", path))
+    at = data.index(path.encode()) + len(folder.encode()) + 1
+    row = struct.pack("<iI", X86_64, at)
+    assert parse(data[:48] + row + data[48 + len(row) :], "x86_64") == {"libz.so.1": (path,)}
+
+
 def test_an_empty_cache() -> None:
     assert parse(cache(), "x86_64") == {}
 
