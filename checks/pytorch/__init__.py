@@ -8,7 +8,7 @@ from gpudoctor.targets import OnFramework
 
 
 def _fitting(on: OnFramework) -> tuple[Fix, ...]:
-    return reinstall_torch(on.facts, on.python, on.framework, next(iter(visible_gpus(on.facts)), None))
+    return reinstall_torch(on.facts, on.python, on.framework, next(iter(visible_gpus(on.facts)), None), keep=True)
 
 
 PYTORCH = FrameworkFamily(

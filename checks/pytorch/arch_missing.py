@@ -24,7 +24,7 @@ def _code(on: OnFramework) -> GpuCode | None:
 
 
 def _fixes(on: OnFramework, code: GpuCode, gpu: Gpu) -> tuple[Fix, ...]:
-    wheel = reinstall_torch(on.facts, on.python, on.framework, gpu)
+    wheel = reinstall_torch(on.facts, on.python, on.framework, gpu, keep=True)
     if wheel:
         return wheel
     newer = newer_driver(on.facts, assumed_cuda()) if side(code.archs, present(gpu.capability)) == "newer" else ()

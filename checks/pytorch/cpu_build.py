@@ -17,7 +17,7 @@ from gpudoctor.tasks import unset
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     gpu, chosen = _usable(on), _chosen(on.facts)
-    fixes = reinstall_torch(on.facts, on.python, on.framework, gpu) if gpu else ()
+    fixes = reinstall_torch(on.facts, on.python, on.framework, gpu, keep=True) if gpu else ()
     later = keep_build(on) if fixes else ()
     if chosen is None or not fixes:
         return (*fixes, *later)

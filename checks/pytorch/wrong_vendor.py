@@ -13,7 +13,7 @@ from gpudoctor.tasks import export
 
 
 def _fixes(on: OnFramework, gpu: Gpu) -> tuple[Fix, ...]:
-    return (*reinstall_torch(on.facts, on.python, on.framework, gpu), *_override(gpu))
+    return (*reinstall_torch(on.facts, on.python, on.framework, gpu, keep=True), *_override(gpu))
 
 
 def _override(gpu: Gpu) -> tuple[Fix, ...]:

@@ -55,7 +55,7 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
             )
         )
     if on.framework.name == "torch" and torch.rocm_wheel_for(gfx, python_minor(on.python)):
-        fixes += reinstall_torch(on.facts, on.python, on.framework, on.gpu)
+        fixes += reinstall_torch(on.facts, on.python, on.framework, on.gpu, keep=True)
     return tuple(fixes) or (_none(on, gfx),)
 
 

@@ -26,11 +26,12 @@ from gpudoctor.fixes.python import (
 )
 from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.kernels import coverage
+from gpudoctor.knowledge.python_rules import companion_for
 from gpudoctor.maybe import known_or, present, text_of
 from gpudoctor.queries import driver
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import nvidia_gpus, torch_gfx
-from gpudoctor.queries.packages import numbers, python_minor
+from gpudoctor.queries.packages import is_own_build, numbers, python_minor, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus
 from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
@@ -46,20 +47,44 @@ def torch_choice(facts: Facts, python: Python, gpu: Gpu | None = None) -> torch.
     return _choice(facts, _first(facts, gpu), python_minor(python))
 
 
+def _same_release(
+    facts: Facts, python: Python, framework: Framework, gpu: Gpu | None
+) -> tuple[torch.TorchChoice, tuple[str, ...]] | None:
+    """The build for this machine of the PyTorch release that is installed, and what is installed for it.
+
+    None where it has no such build, or none that can be told.
+    """
+    version = text_of(framework.version)
+    if not version[:1].isdigit() or is_own_build(version):
+        return None
+    number = release(version)
+    choice = _choice(facts, _first(facts, gpu), python_minor(python), number)
+    others = torch_family(python)[1:]
+    specs = [f"{name}{spec}" for name in others if (spec := companion_for(name, number))]
+    if choice is None or choice.variant == _variant(framework) or len(specs) < len(others):
+        return None
+    return choice, (f"torch=={number}", *specs)
+
+
 def _first(facts: Facts, gpu: Gpu | None) -> Gpu | None:
     return gpu or next(iter(compute_gpus(facts, "nvidia") or compute_gpus(facts, "amd")), None)
 
 
-def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoice | None:
+def _variant(framework: Framework) -> str | None:
+    """As PyTorch's indexes name the build that is installed: "cu126"; None where that is no build for CUDA."""
+    return torch.cuda_variant(framework.cuda) if isinstance(framework.cuda, str) else None
+
+
+def _choice(facts: Facts, gpu: Gpu | None, minor: str | None, number: str | None = None) -> torch.TorchChoice | None:
     if gpu is None:
         return None
     if gpu.vendor == "amd":
         gfx = torch_gfx(gpu.gfx) if isinstance(gpu.gfx, str) else None
-        return torch.rocm_wheel_for(gfx, minor) if gfx else None
+        return torch.rocm_wheel_for(gfx, minor, number) if gfx else None
     if not isinstance(gpu.capability, str):
         return None
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
-    return torch.wheel_for(gpu.capability, driver_cuda(facts), minor, machine)
+    return torch.wheel_for(gpu.capability, driver_cuda(facts), minor, machine, number)
 
 
 def driver_cuda(facts: Facts) -> str | None:
@@ -86,7 +111,7 @@ def has_wheel_here(facts: Facts, python: Python, number: str, variant: str | Non
 
 
 def reinstall_torch(
-    facts: Facts, python: Python, framework: Framework | None = None, gpu: Gpu | None = None
+    facts: Facts, python: Python, framework: Framework | None = None, gpu: Gpu | None = None, *, keep: bool = False
 ) -> tuple[Fix, ...]:
     """Install the PyTorch build for this GPU, driver and Python; empty where there is none.
 
@@ -97,6 +122,7 @@ def reinstall_torch(
         python: the environment.
         framework: the PyTorch that is replaced.
         gpu: the GPU that it has to run on; None: the first of the machine.
+        keep: whether another build of the installed release will do, with which goes what was chosen for it.
     """
     if jetson.is_jetson(facts):
         return (_jetson(facts, python),)
@@ -111,12 +137,16 @@ def reinstall_torch(
         return (_by_conda(python, choice, by_conda),)
     if from_distribution(python, names):
         return (_own_environment(facts, python, choice, names),)
+    name = "PyTorch"
+    if keep and framework and (same := _same_release(facts, python, framework, gpu)):
+        choice, names = same
+        name = f"PyTorch {release(text_of(framework.version))}"
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
     commands = another_build(python, *names, index=choice.index)
     if framework is None and not has(python, "torch"):
         commands = (install(python, *names, index=choice.index),)
     fits = f"which supports {_fits(facts, choice)}.{twice(commands)}{lasting(facts)}"
-    message = f"Install the {choice.variant} build of PyTorch, {fits}"
+    message = f"Install the {choice.variant} build of {name}, {fits}"
     return (Fix(message, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
 
 

@@ -84,7 +84,11 @@ def torch() -> TorchTable:
 
 def release(number: str) -> TorchRelease | None:
     """Return the release of "2.9", "2.9.1" or "2.9.1+cu128", or None where it is unknown."""
-    return _releases().get(".".join(number.partition("+")[0].split(".", 2)[:2]))
+    return _releases().get(_minor(number))
+
+
+def _minor(number: str) -> str:
+    return ".".join(number.partition("+")[0].split(".", 2)[:2])
 
 
 @cache
@@ -134,7 +138,11 @@ def targets_of(number: str, variant: str, machine: str = "x86_64") -> str | None
 
 
 def wheel_for(
-    capability: str, driver_cuda: str | None = None, python: str | None = None, machine: str = "x86_64"
+    capability: str,
+    driver_cuda: str | None = None,
+    python: str | None = None,
+    machine: str = "x86_64",
+    number: str | None = None,
 ) -> TorchChoice | None:
     """Return the newest wheel that has code for this GPU, runs on this driver and exists for this Python.
 
@@ -143,8 +151,11 @@ def wheel_for(
         driver_cuda: the CUDA version that the driver reports, "12.4"; None: the driver can be changed.
         python: "3.12"; None: any.
         machine: "x86_64" or "aarch64".
+        number: the release that it has to be of, "2.9.1"; None: any.
     """
-    fits = [c for c in _wheels(python) if _runs(c, capability, driver_cuda, machine)]
+    kept = _minor(number) if number else None
+    there = [c for c in _wheels(python) if kept in (None, c.version)]
+    fits = [c for c in there if _runs(c, capability, driver_cuda, machine)]
     wanted = [c for c in fits if c.variant in torch().index.preferred]
     return _newest(wanted or fits)
 
@@ -197,9 +208,16 @@ def _has_gfx(rocm: str, gfx: str) -> bool:
     return gfx in torch().rocm_gfx.get(rocm, "").split() and (end is None or version(rocm) < version(end))
 
 
-def rocm_wheel_for(gfx: str, python: str | None = None) -> TorchChoice | None:
-    """Return the newest wheel for ROCm that has all kernels for this gfx target and exists for this Python."""
-    for found in reversed(torch().release):
+def rocm_wheel_for(gfx: str, python: str | None = None, number: str | None = None) -> TorchChoice | None:
+    """Return the newest wheel for ROCm that has all kernels for this gfx target and exists for this Python.
+
+    Args:
+        gfx: the target, "gfx1100".
+        python: "3.12"; None: any.
+        number: the release that it has to be of, "2.9.1"; None: any.
+    """
+    kept = release(number) if number else None
+    for found in reversed(torch().release) if number is None else [kept] if kept else []:
         for rocm in sorted(found.rocm.split(), key=version, reverse=True):
             if _has_gfx(rocm, gfx) and fits_python(found, python):
                 return TorchChoice(found.version, f"rocm{rocm}")

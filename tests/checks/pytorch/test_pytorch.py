@@ -56,7 +56,7 @@ def test_cpu_build() -> None:
         "PyTorch 2.7.1+cpu is a CPU-only build, without CUDA support, and does not use GPU 0 (NVIDIA GeForce RTX 4090)."
     )
     assert one(cpu_build, facts) == ("problem", expected)
-    assert "pip install --index-url https://download.pytorch.org/whl/cu126 torch" in commands(cpu_build, facts)
+    assert "pip install --index-url https://download.pytorch.org/whl/cu128 torch==2.7.1" in commands(cpu_build, facts)
     assert one(cpu_build, environment(torch())) == ("pass", "")
     assert one(cpu_build, with_framework(torch(**CPU), plain_host())) == ("pass", "")
     unknown = environment(torch(variant=Unknown("closed")))
@@ -160,7 +160,7 @@ def test_driver_too_old() -> None:
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     said = commands(driver_too_old, facts)
-    assert "https://download.pytorch.org/whl/cu126" in said
+    assert "https://download.pytorch.org/whl/cu128 torch==2.10.0" in said
     assert "580" in said
     assert "cuda-compat" in said
     assert "cuda-toolkit" not in said
@@ -353,7 +353,26 @@ def test_an_old_driver_is_one_finding_with_what_pytorch_says_under_it() -> None:
 
 def test_torchvision_comes_along() -> None:
     facts = environment(torch("2.7.1+cpu", **CPU), packages=(package("torchvision", "0.22.1+cpu"),))
-    assert "whl/cu126 torch torchvision" in commands(cpu_build, facts)
+    assert "whl/cu128 torch==2.7.1 torchvision==0.22.1" in commands(cpu_build, facts)
+
+
+@pytest.mark.parametrize(
+    ("version", "card"),
+    [
+        ("2.5.1+cpu", BLACKWELL),  # no build of it has code for the GPU
+        ("2.7.0.dev20250301+cpu", A100),
+        ("2.7.0a0+7c8ec84", A100),
+        ("1.9.0+cpu", A100),  # too old for the tables
+    ],
+)
+def test_another_release_where_the_installed_one_has_no_such_build(version: str, card: dict[str, Any]) -> None:
+    facts = environment(torch(version, **CPU), facts=machine(card=card))
+    assert "torch==" not in commands(cpu_build, facts)
+
+
+def test_the_installed_build_again_is_no_other() -> None:
+    facts = environment(torch("2.7.1+cu128", cuda="12.8", archs=("sm_90",)), facts=machine(card=BLACKWELL))
+    assert "torch==" not in commands(arch_missing, facts)
 
 
 def test_a_build_without_code_for_the_gpu_stays_below_a_driver_that_does_not_work() -> None:
