@@ -29,8 +29,7 @@ def node_without_gpu(facts: Facts) -> Problem | None:
     if facts.cluster.has_gpus is False or any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
         return None
     known(facts.pci)
-    job = known_or(facts.cluster.job, None)
-    what = f"on which {system(facts)}'s job {job} runs" if job else f"from which jobs are submitted to {system(facts)}"
+    job, batch = known_or(facts.cluster.job, None), system(facts)
+    node = f"This node, on which {batch}'s job {job} runs," if job else f"This node, which has {batch}'s commands,"
     sure = "The cluster's GPUs" if facts.cluster.has_gpus is True else "GPUs of the cluster, if it has any,"
-    message = f"This node, {what}, has no GPU, so frameworks run on the CPU. {sure} are reached in a job."
-    return Problem(message)
+    return Problem(f"{node} has no GPU, so frameworks run on the CPU. {sure} are reached in a job.")

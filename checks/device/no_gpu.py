@@ -65,7 +65,7 @@ def _message(facts: Facts, asked: tuple[GpuRequest, ...]) -> str:
         some = f"{', '.join(named[:_NAMED])} and {len(named) - _NAMED} more" if len(named) > _NAMED else _listed(named)
         who = f", but {some} ask{'s' * (len(named) == 1)} for one"
     else:
-        who = ", and no scheduler, driver or framework here asks for one"
+        who = ", and nothing here shows that one is expected"
     cupy = any(f.name == "cupy" for p in facts.pythons for f in p.frameworks)
     so = "frameworks run on the CPU" + (", and CuPy, which needs a GPU, does not run" if cupy else "")
     return f"No GPU is {where}{who}: {so}."

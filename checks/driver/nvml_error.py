@@ -2,24 +2,31 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.knowledge.errors import holds_at_start
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.wanted import left_off, left_over
 from gpudoctor.targets import nvidia_machine
-from gpudoctor.tasks import filtered, query
+from gpudoctor.tasks import as_root, filtered, query
 
-_FIX = Fix(
+_LOG = Fix(
     "Read the driver's messages in the kernel log.",
     (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid|nvidia"), query("tail", "-n", "30")),),
 )
+_REBOOT = Fix("Reboot.", (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
+_GONE = (15, 16)  # GPU_IS_LOST, RESET_REQUIRED: without NVML there is nothing that resets one GPU
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return (_LOG, _REBOOT) if facts.nvidia.nvml.code in _GONE else (_LOG,)
 
 
 @check(
     title="NVML returns an error: nvidia-smi fails",
     severity=Severity.ERROR,
     cause="NVML, which nvidia-smi uses, could not be initialized. The usual causes differ by error code.",
-    fixes=(_FIX,),
+    fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
     targets=nvidia_machine,
     caused_by=(*NOT_LOADED, *VERSIONS, *NODES, *HANGS, *SURROUNDINGS, "device.xid-hardware", "device.xid-driver"),
@@ -35,7 +42,7 @@ def nvml_error(facts: Facts) -> Problem | None:
     if left_over(facts):
         return None  # device.none reports the packages
     found = meaning_of(code)
-    usual = f"Usual causes of this code: {found.causes}." if found and found.causes else None
+    usual = f"Usual causes of this code: {found.causes}." if found and found.causes and holds_at_start(code) else None
     message = f"NVML reports: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
     mild = facts.nvidia.cuda.code == 0 or left_off(facts)
     return Problem(message, cause=usual, severity=Severity.WARNING if mild else None)

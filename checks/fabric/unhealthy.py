@@ -11,7 +11,7 @@ from gpudoctor.tasks import filtered, query
 # What the mask of NVML's fabric health means, and its summary. A manager that is briefly away and a GPU without
 # partition (shared boards) are no fault.
 _FAULTS = {
-    "degraded-bandwidth": "its bandwidth is degraded: links are down or slow",
+    "degraded-bandwidth": "its bandwidth is degraded",
     "route-unhealthy": "a route through the switches is broken",
     "insufficient-nvlinks": "too few of the GPU's links are up",
     "incompatible-gpu-firmware": "the GPU's firmware does not match the fabric",
@@ -84,5 +84,6 @@ def unhealthy(on: OnGpu) -> Problem | None:
         return Problem(message, tuple(f"fabric health: {name}" for name in running), severity=Severity.ADVICE)
     if not faulty:
         return None
-    message = f"The NVLink fabric of {gpu_name(on.gpu)} is unhealthy: {'; '.join(_FAULTS[name] for name in faulty)}."
+    verdict = "reduced" if faulty == ["limited-capacity"] else "unhealthy"
+    message = f"The NVLink fabric of {gpu_name(on.gpu)} is {verdict}: {'; '.join(_FAULTS[name] for name in faulty)}."
     return Problem(message, tuple(f"fabric health: {name}" for name in faulty))

@@ -61,7 +61,7 @@ def memory_held(on: OnGpu) -> Problem | None:
     holders = _holders(on)
     who = (
         "; ".join(map(_words, holders[:3]))
-        or "by processes that NVML does not show here (another container, another user)"
+        or "NVML shows no process here that uses it (one of another container or user, or one that has ended badly)"
     )
     message = f"{used >> 20} of {total >> 20} MiB of {gpu_name(on.gpu)} are in use: {who}."
     room = any(_part_free(g.memory, g.memory_used) > _ROOM for g in gpus_of(on.facts, "nvidia"))

@@ -33,7 +33,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Thermal throttling: GPU too hot",
+    title="GPU too hot: thermal throttling",
     severity=Severity.WARNING,
     cause="Above its slowdown temperature a GPU lowers its clocks (thermal slowdown); if it gets hotter, it shuts "
     "down and falls off the bus.",
@@ -50,17 +50,19 @@ def overheated(on: OnGpu) -> Problem | None:
     last = known_or(on.gpu.temperature_shutdown, None)
     if heat is not None and last is not None and heat >= last:
         return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C, and shuts down at {last}.")
+    memory, most = known_or(on.gpu.temperature_memory, None), known_or(on.gpu.temperature_memory_max, None)
     reasons = known(on.gpu.event_reasons)
     hot = heat is not None and limit is not None and heat >= limit
     named = [r for r in reasons or () if r in ("hw-thermal-slowdown", "sw-thermal-slowdown")]
     # A broken power sensor makes the driver report both slowdowns (NVIDIA/open-gpu-kernel-modules#1237: at 48 degrees).
     if (not named or impossible_power(on.gpu)) and not hot:
+        if memory and most and memory > most:
+            return Problem(f"The memory of {gpu_name(on.gpu)} is at {memory} degrees C: its limit is {most}.")
         return None
     if heat is not None and not named and "hw-slowdown" not in (reasons or ()):
         return Problem(
             f"{gpu_name(on.gpu)} is at {heat} degrees C{phrase(': from {} on it lowers its clocks', limit)}."
         )
-    memory, most = known_or(on.gpu.temperature_memory, None), known_or(on.gpu.temperature_memory_max, None)
     if memory and most and memory >= most - _NEAR and not hot:
         message = (
             f"The memory of {gpu_name(on.gpu)} is hot at {memory} degrees C (its limit is {most}), so the GPU has "

@@ -1,7 +1,8 @@
 """An external signal throttles the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, phrase
+from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.queries.gpus import BUSY
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
@@ -41,8 +42,10 @@ def power_brake(on: OnGpu) -> Problem | None:
     reasons = known(on.gpu.event_reasons)
     if reasons is None or "hw-power-brake" not in reasons:
         return None
+    asserted = "the power supply asserts the power brake (hw-power-brake)"
+    used = known_or(on.gpu.utilization, None)
+    if used is not None and used < BUSY:  # at rest its clock is low without the brake, too
+        return Problem(f"{gpu_name(on.gpu)} is throttled under load: {asserted}.")
     now = on.gpu.sm_clock
     clock = phrase(" to {} of {} MHz", now, on.gpu.sm_clock_max) or phrase(" to {} MHz", now)
-    return Problem(
-        f"{gpu_name(on.gpu)} is throttled{clock} because the power supply asserts the power brake (hw-power-brake)."
-    )
+    return Problem(f"{gpu_name(on.gpu)} is throttled{clock} because {asserted}.")

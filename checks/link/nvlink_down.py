@@ -1,6 +1,7 @@
-"""NVLinks are down that are up on identical GPUs."""
+"""NVLinks are down that are up on identical GPUs, or that are wired to NVSwitches."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.fabric import multi_node, switches_elsewhere
 from gpudoctor.maybe import known
 from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
@@ -27,14 +28,26 @@ def _on_board(on: OnGpu) -> bool:
     return switched or (isinstance(on.gpu.name, str) and "SXM" in on.gpu.name)
 
 
+def _all_wired(on: OnGpu) -> bool:
+    """Whether each of its links leads to an NVSwitch: on boards and in racks with those, unless a host shares them."""
+    switched = bool(switches_of(on.facts)) or multi_node(on.facts)
+    disabled = on.facts.nvidia.kernel.parameters.get("NvLinkDisable") == "1"
+    return switched and not switches_elsewhere(on.facts) and not disabled
+
+
+_UNUSED = "traffic between GPUs uses the remaining links or PCIe."
+_ON_BOARD = f"A link did not train, or was disabled after errors, or its NVSwitch failed; {_UNUSED}"
+
+
 @check(
     title="NVLinks are down",
     severity=Severity.WARNING,
-    cause="A link did not train or was disabled after errors; traffic between GPUs uses the remaining links or PCIe. "
-    "All links down on a card only means that no bridge is fitted, which is no fault.",
+    cause=f"A link did not train or was disabled after errors; {_UNUSED} All links down on a card only means that no "
+    "bridge is fitted, which is no fault.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
+        "https://docs.nvidia.com/health-validation/reference/checks/nvlink",
         "https://github.com/NVIDIA/NVSentinel/issues/1481",
     ),
     targets=nvidia_gpus,
@@ -43,14 +56,19 @@ def _on_board(on: OnGpu) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def nvlink_down(on: OnGpu) -> Problem | None:
-    """Fewer links up than on the best of the identical GPUs."""
+    """Fewer links up than on the best of the identical GPUs; of several GPUs with NVSwitches, any that is down."""
     links = known(on.gpu.nvlinks)
     if not links or all(links) or on.gpu.mig is True:
         return None
     equals = [g for g in gpus_of(on.facts, "nvidia") if g.name == on.gpu.name and isinstance(g.nvlinks, tuple)]
     best = max((sum(g.nvlinks) for g in equals if isinstance(g.nvlinks, tuple)), default=0)
-    if sum(links) >= best or not (any(links) or _on_board(on)):
+    board, up = _on_board(on), sum(links)
+    alike = up == best
+    if (alike and not (len(equals) > 1 and _all_wired(on))) or not (up or board):
         return None
-    down = [str(number) for number, up in enumerate(links) if not up]
-    message = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an identical GPU here has {best}."
-    return Problem(message, (f"links down: {', '.join(down)}",))
+    other = "no GPU here has more" if alike else f"an identical GPU here has {best}"
+    message = f"{gpu_name(on.gpu)} has {up} of {len(links)} NVLinks up, {other}."
+    seen = [f"links down: {', '.join(str(number) for number, works in enumerate(links) if not works)}"]
+    if up and all(g.nvlinks == links for g in equals):
+        seen.append("the same links are down on each GPU here, which points to an NVSwitch")
+    return Problem(message, tuple(seen), cause=_ON_BOARD if board else None)

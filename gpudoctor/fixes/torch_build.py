@@ -63,7 +63,9 @@ def _same_release(
     specs = [f"{name}{spec}" for name in others if (spec := companion_for(name, number))]
     if choice is None or choice.variant == _variant(framework) or len(specs) < len(others):
         return None
-    return choice, (f"torch=={number}", *specs)
+    # The label keeps a build of that release from anywhere else out; Arm's torchvision and torchaudio have none.
+    label = f"+{choice.variant}" if facts.host.architecture == "x86_64" else ""
+    return choice, tuple(spec if spec.endswith("*") else f"{spec}{label}" for spec in (f"torch=={number}", *specs))
 
 
 def _first(facts: Facts, gpu: Gpu | None) -> Gpu | None:
@@ -143,7 +145,7 @@ def reinstall_torch(
         name = f"PyTorch {release(text_of(framework.version))}"
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
     commands = another_build(python, *names, index=choice.index)
-    if framework is None and not has(python, "torch"):
+    if all("+" in name for name in names) or (framework is None and not has(python, "torch")):
         commands = (install(python, *names, index=choice.index),)
     fits = f"which supports {_fits(facts, choice)}.{twice(commands)}{lasting(facts)}"
     message = f"Install the {choice.variant} build of {name}, {fits}"

@@ -13,9 +13,15 @@ Severity = Literal["always_fatal", "fatal", "non_fatal", "other_notable"]
 
 
 class ErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows of code, name, meaning, causes."""
+    """Rows of code, name, meaning, causes.
+
+    Attributes:
+        rows: they.
+        init: the codes whose causes hold where the library's start returns them.
+    """
 
     rows: tuple[tuple[int, str, str, str], ...]
+    init: tuple[int, ...] = ()
 
 
 class Errors(KnowledgeTable, frozen=True):
@@ -104,6 +110,11 @@ def cuda_error_named(name: str) -> Error | None:
 def nvml_error(code: int) -> Error | None:
     """Return what an NVML return code means, or None where it is not in the table."""
     return _errors("nvml_errors").get(code)
+
+
+def holds_at_start(code: int) -> bool:
+    """Whether the usual causes of an NVML code are those of nvmlInit as well; others are of a question to a GPU."""
+    return code in load("nvml_errors", Errors).error.init
 
 
 @cache

@@ -156,7 +156,9 @@ def wheel_for(
     kept = _minor(number) if number else None
     there = [c for c in _wheels(python) if kept in (None, c.version)]
     fits = [c for c in there if _runs(c, capability, driver_cuda, machine)]
-    wanted = [c for c in fits if c.variant in torch().index.preferred]
+    found = release(number) if number else None
+    wanted = [c for c in fits if found and c.variant == found.default]  # what most have who have this release
+    wanted = wanted or [c for c in fits if c.variant in torch().index.preferred]
     return _newest(wanted or fits)
 
 

@@ -93,17 +93,11 @@ def margins(nv: NvmlLibrary, handle: Any, temperature: int) -> dict[str, Any]:
 
 def heat(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
     """Temperatures next to the GPU's own, and fans."""
-    py, ask = nv.py, nv.ask
-
-    def limit(name: str) -> Any:
-        number = getattr(py, "NVML_TEMPERATURE_THRESHOLD_" + name)
-        return ask(lambda: py.nvmlDeviceGetTemperatureThreshold(handle, number))
-
     return {
-        "temperature_shutdown": limit("SHUTDOWN"),
-        "temperature_memory": ask(lambda: field(nv, handle, py.NVML_FI_DEV_MEMORY_TEMP)),
-        "temperature_memory_max": limit("MEM_MAX"),
-        "fans": ask(lambda: fans(nv, handle)),
+        "temperature_shutdown": nv.limit(handle, "SHUTDOWN"),
+        "temperature_memory": nv.ask(lambda: field(nv, handle, nv.py.NVML_FI_DEV_MEMORY_TEMP)),
+        "temperature_memory_max": nv.limit(handle, "MEM_MAX"),
+        "fans": nv.ask(lambda: fans(nv, handle)),
     }
 
 

@@ -12,7 +12,7 @@ from gpudoctor.report.build import build
 from tests.builders import ask, change, framework, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 
-NOBODY = "and no scheduler, driver or framework here asks for one: frameworks run on the CPU"
+NOBODY = "and nothing here shows that one is expected: frameworks run on the CPU"
 SAYS = f"No GPU is found on this machine, {NOBODY}."
 
 

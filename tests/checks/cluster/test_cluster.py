@@ -157,7 +157,7 @@ def test_a_job_with_two_of_eight_is_well() -> None:
             [
                 (
                     "problem",
-                    "This node, from which jobs are submitted to Slurm, has no GPU, so frameworks run on the CPU. "
+                    "This node, which has Slurm's commands, has no GPU, so frameworks run on the CPU. "
                     "The cluster's GPUs are reached in a job.",
                 )
             ],

@@ -93,13 +93,12 @@ ILL = [
     (
         "fabric.unhealthy",
         several(1, changes=H100 | {"fabric_health": ("degraded-bandwidth", "route-recovery", "insufficient-nvlinks")}),
-        f"The NVLink fabric of {NAME} is unhealthy: its bandwidth is degraded: links are down or slow; too few of "
-        "the GPU's links are up.",
+        f"The NVLink fabric of {NAME} is unhealthy: its bandwidth is degraded; too few of the GPU's links are up.",
     ),
     (
         "fabric.unhealthy",
         several(1, changes=H100 | {"fabric_health": ("limited-capacity",)}),
-        f"The NVLink fabric of {NAME} is unhealthy: its capacity is limited.",
+        f"The NVLink fabric of {NAME} is reduced: its capacity is limited.",
     ),
     (
         "fabric.unhealthy",

@@ -34,6 +34,12 @@ def links(*gpus: tuple[bool, ...]) -> Facts:
     return having(nvidia_host(len(gpus)), **{f"gpus__{i}__nvlinks": up for i, up in enumerate(gpus)})
 
 
+def rack(*gpus: tuple[bool, ...], **changes: Any) -> Facts:
+    """Two GPUs or more of a rack whose NVLinks all lead to switches."""
+    names = {f"gpus__{i}__name": "NVIDIA GB200" for i in range(len(gpus))}
+    return having(links(*gpus), **names, **changes)
+
+
 CAPPED: dict[str, Any] = {
     "gpus__0__event_reasons": ("sw-power-cap",),
     "gpus__0__sm_clock": 1500,
@@ -55,6 +61,11 @@ ILL = [
         "link.nvlink-down",
         links((True, True), (True, False)),
         "GPU 1 (NVIDIA GeForce RTX 4090) has 1 of 2 NVLinks up, an identical GPU here has 2.",
+    ),
+    (
+        "link.nvlink-down",
+        rack((True, False), (True, False), gpus__1__mig=True),
+        "GPU 0 (NVIDIA GB200) has 1 of 2 NVLinks up, no GPU here has more.",
     ),
     (
         "health.power-capped",
@@ -84,9 +95,8 @@ ILL = [
     (
         "health.memory-held",
         having(gpus__0__memory_used=23 << 30),
-        f"23552 of 24576 MiB of {NAME} are in use: by processes that NVML does not show here (another container, "
-        "another "
-        "user).",
+        f"23552 of 24576 MiB of {NAME} are in use: NVML shows no process here that uses it (one of another "
+        "container or user, or one that has ended badly).",
     ),
     (
         "health.memory-held",
@@ -111,6 +121,12 @@ WELL = [
     ("link.slow-pcie", having(gpus__0__link_generation=1)),  # at rest
     ("link.nvlink-down", links((False, False))),  # no bridge is fitted
     ("link.nvlink-down", links((False, False), (False, False))),
+    ("link.nvlink-down", rack((False, False))),  # one GPU needs none
+    ("link.nvlink-down", rack((False, False), (False, False), host__virtual="kvm")),  # its host shares the switches
+    (
+        "link.nvlink-down",
+        rack((False, False), (False, False), nvidia__kernel__parameters={"NvLinkDisable": "1"}),
+    ),
     ("health.power-capped", working(gpus__0__event_reasons=("sw-power-cap",), gpus__0__sm_clock=2400)),
     ("health.power-capped", working(gpus__0__event_reasons=(), gpus__0__sm_clock=1500)),
     # At its default limit a GPU does what it was built for.
