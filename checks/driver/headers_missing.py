@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, own_system, system
+from gpudoctor.fixes import debian_driver, module, own_system, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
@@ -35,8 +35,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
-    """For an archive with the headers of its newest kernels alone; Fedora's has those of the newest and the first."""
-    newest = packages.debian_kernel(system.kernel_of(facts))
+    """For an archive that has not the headers of all its kernels; Fedora's has those of the newest and the first."""
+    newest = debian_driver.kernel_packages(facts)
     if facts.host.distribution.id == "debian" and len(newest) > 1:
         commands = (as_root("apt-get", "update"), *system.install(facts, *newest))
         program, archive, builds = "apt", "Debian's archive", "for which DKMS builds the module"
@@ -46,8 +46,8 @@ def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
     else:
         return ()
     message = (
-        f"If {program} does not find them, because {archive} has the headers of its newest kernel alone: install that "
-        f"kernel with its headers, {builds}, then reboot."
+        f"If {program} does not find them, because {archive} has no longer the headers of an older kernel: install the "
+        f"newest kernel with its headers, {builds}, then reboot."
     )
     return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 

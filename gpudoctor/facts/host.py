@@ -89,6 +89,7 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     kind: str  # distribution, nvidia, rpmfusion, negativo17
     release: str | None = None  # the suite ("trixie"), or in NVIDIA's address the release that it is for ("debian12")
     components: tuple[str, ...] = ()  # of apt: main, contrib, non-free ...
+    address: str = ""  # of apt's own archives: where they are; else empty
 
 
 class IgnoredPreload(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, image, nixos, own_system, prebuilt
+from gpudoctor.fixes import cloud, debian_driver, image, nixos, own_system, prebuilt
 from gpudoctor.fixes.system import (
     driver_packages,
     family_of,
@@ -20,9 +20,9 @@ from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.driver import user_version
-from gpudoctor.queries.repositories import has_source, missing_components
+from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import cards_of, gpus_of, in_container
-from gpudoctor.tasks import Command, Edit, Shell, Tasks, as_root, cmd, query
+from gpudoctor.tasks import Command, Shell, Tasks, as_root, cmd, query
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
 DOWNLOADS = "https://www.nvidia.com/en-us/drivers/unix/"
@@ -139,13 +139,18 @@ def install_driver(
             needs="reboot",
             verify=query("nvidia-smi"),
         )
-    added, why = _components(facts)
-    actual, other = _with_kernel(facts, _actual(facts, found, branch)), _other_flavor(facts, found)
+    added, why = debian_driver.components(facts)
+    actual, other = (
+        debian_driver.with_kernel(facts, _actual(facts, found, branch)),
+        debian_driver.displaced(facts, found),
+    )
     signed = _signed_modules(facts, actual, branch, flavor)
     actual = msgspec.structs.replace(actual, names=(*actual.names, *signed))
     commands = (*added, *_before(facts, found, branch), *_commands(facts, family, actual), *other)
-    message = f"{message}{why}{_under_secure_boot(facts, signed)}"
-    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    enrolled = debian_driver.enrolled(facts)
+    message = f"{message}{why}{_under_secure_boot(facts, signed, bool(enrolled))}"
+    tasks = (*commands, *enrolled)
+    return Fix(message, tasks, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _signed_modules(
@@ -163,10 +168,16 @@ def _signed_modules(
     return () if name is None or there or has_source(facts, "nvidia") else (name,)
 
 
-def _under_secure_boot(facts: Facts, signed: tuple[str, ...]) -> str:
+def _under_secure_boot(facts: Facts, signed: tuple[str, ...], enrolled: bool) -> str:
     """What Secure Boot asks for after the packages; a container's kernel is the host's."""
     if facts.host.kernel.secure_boot is not True or in_container(facts):
         return ""
+    if enrolled:
+        return (
+            " Secure Boot is on, and DKMS signs the module with a key of its own: the last command has it enrolled. It "
+            'asks for a password, and the firmware asks for that at the next boot ("Enroll MOK"); without it the '
+            "module is rejected."
+        )
     if signed:
         return f" {signed[0]} has the modules that Ubuntu signed: Secure Boot, which is on, needs no key for them."
     return (
@@ -175,25 +186,12 @@ def _under_secure_boot(facts: Facts, signed: tuple[str, ...]) -> str:
     )
 
 
-def _components(facts: Facts) -> tuple[Tasks, str]:
-    """Enable the parts of Debian's archive that have the driver, where they are not enabled; and why."""
-    missing, codename = missing_components(facts), known_or(facts.host.distribution.codename, None)
-    if not missing or codename is None:
-        return (), ""
-    text = (
-        f"Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename} {codename}-updates\n"
-        f"Components: {' '.join(missing)}\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
-    )
-    edit = Edit("/etc/apt/sources.list.d/non-free.sources", text=text, root=True)
-    return (edit,), f" Its packages are in Debian's components {' '.join(missing)}, which are not enabled here yet."
-
-
 def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packages.DriverPackages:
     """The packages of exactly this branch.
 
     Where one has become a transitional package of a newer branch, the server packages of the branch take its place.
     """
-    if _other_flavor(facts, found) and found.dkms:
+    if debian_driver.of_other_flavor(facts, found) and found.dkms:
         return msgspec.structs.replace(found, names=tuple(dict.fromkeys((found.dkms, *found.names))))
     if has_yum_only(facts) and found.origin == "NVIDIA":  # without module streams the name alone brings the newest
         return msgspec.structs.replace(found, names=tuple(f"{name}-{branch}*" for name in found.names))
@@ -203,16 +201,6 @@ def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packag
         return found
     names = tuple(f"{name}-server" if name in own else name for name in found.names)
     return msgspec.structs.replace(found, names=names)
-
-
-def _other_flavor(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:
-    """Remove the module's package of the other flavor: Debian's nvidia-driver is content with either, and has both.
-
-    https://packages.debian.org/bookworm/nvidia-driver: nvidia-kernel-dkms | nvidia-open-kernel-...
-    """
-    both = ("nvidia-kernel-dkms", "nvidia-open-kernel-dkms")
-    gone = [name for name in both if name in driver_packages(facts) and name != found.dkms]
-    return remove(facts, *gone) if gone and found.dkms in both else ()
 
 
 def newest_packaged(facts: Facts) -> int | None:
@@ -253,23 +241,12 @@ def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int,
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
-        *install(facts, *packages.debian_kernel(kernel_of(facts)), drivers_of_nvidia),
+        *install(facts, *debian_driver.kernel_packages(facts), drivers_of_nvidia),
+        *debian_driver.enrolled(facts),
     )
     message = f"{message} {name} has packages only up to branch {newest}, so it comes from NVIDIA's repository."
+    message += _under_secure_boot(facts, (), enrolled=True)
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
-
-
-def _with_kernel(facts: Facts, found: packages.DriverPackages) -> packages.DriverPackages:
-    """With the kernel and its headers, where Debian's kernel runs without its headers.
-
-    DKMS builds for each kernel whose headers are installed. Debian's archive has the newest kernel's alone, and dkms
-    recommends those of amd64 whatever kernel runs (https://packages.debian.org/bookworm/dkms): without the kernel
-    itself the reboot starts an older one, for which there is no module.
-    """
-    kernel = packages.debian_kernel(kernel_of(facts))
-    if facts.host.distribution.id != "debian" or known_or(facts.host.kernel.headers, True) or len(kernel) == 1:
-        return found
-    return msgspec.structs.replace(found, names=(*kernel, *found.names))
 
 
 def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:

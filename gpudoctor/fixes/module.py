@@ -4,14 +4,14 @@ import re
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import boot, nixos, own_system, prebuilt, system
+from gpudoctor.fixes import boot, debian_driver, nixos, own_system, prebuilt, system
 from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import USERS
-from gpudoctor.queries.driver import disk_version, library_version
+from gpudoctor.queries.driver import disk_version, library_version, module_name
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
@@ -49,7 +49,7 @@ def into_new_kernel(facts: Facts) -> Fix:
     others = facts.nvidia.kernel.other_kernels
     new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
     gone = "an update removed the modules of the running one, so no module can be loaded or built for it."
-    newest = packages.debian_kernel(system.kernel_of(facts)) if facts.host.distribution.id == "debian" else ()
+    newest = debian_driver.kernel_packages(facts) if facts.host.distribution.id == "debian" else ()
     if others != () or not known_or(facts.nvidia.kernel.dkms, None) or len(newest) < 2:
         return system.reboot(f"Reboot into the new kernel{new}: {gone}")
     message = f"Install the new kernel's headers, with which DKMS builds the module for it, then reboot: {gone}"
@@ -272,7 +272,7 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
         facts: the facts.
         version: the libraries' version.
     """
-    family, proof = system.family_of(facts), query("modinfo", "-F", "version", "nvidia")
+    family, proof = system.family_of(facts), query("modinfo", "-F", "version", module_name(facts))
     if uses_runfile(facts):
         return (_installer_for(facts, version),)
     back = _back_to_module(facts, version)
@@ -320,19 +320,20 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
         user: the libraries' version.
         source: the version of the source that DKMS builds.
     """
-    names = _of_release(facts, user)
     message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
     verify, back = query("nvidia-smi"), _libraries_of(facts, user, source)
     first = Fix(message, back, "reinstall-package", root=True, needs="reboot", verify=verify)
     message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
-    newer = system.upgrade(facts, debian=names, fedora=("*nvidia*",), suse=("*nvidia*",))
+    newer = system.upgrade(facts, debian=_of_release(facts, user), fedora=("*nvidia*",), suse=("*nvidia*",))
     return (first, Fix(message, newer, "reinstall-package", root=True, needs="reboot", verify=verify))
 
 
 def _of_release(facts: Facts, release: str) -> list[str]:
-    """The driver's installed packages of one release."""
+    """The driver's installed packages of one release, less those of Debian that follow the driver at a distance."""
     found = known_or(facts.nvidia.kernel.packages, ())
-    return [name for name, version, state in found if release in version and state[:1] not in "rp"]
+    apart = ["nvidia-modprobe", "nvidia-settings", "nvidia-persistenced", "nvidia-xconfig"]
+    there = ((name, version) for name, version, state in found if state[:1] not in "rp")
+    return [name for name, version in there if release in version and name not in apart]
 
 
 def _libraries_of(facts: Facts, user: str, wanted: str) -> Tasks:

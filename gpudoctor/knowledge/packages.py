@@ -67,6 +67,7 @@ class Packages(KnowledgeTable, frozen=True):
     newest_branch: dict[str, int]
     oldest_branch: dict[str, int]
     smi: dict[str, str]
+    debian_kernel: dict[str, str]
 
 
 class DriverPackages(msgspec.Struct, frozen=True):
@@ -312,12 +313,25 @@ def _arch_headers(kernel: str) -> str:
     return f"linux-{found}-headers" if found else "linux-headers"
 
 
-def debian_kernel(release: str) -> tuple[str, ...]:
+_DEBIAN_KERNEL = re.compile(r"-((?:cloud-|rt-)?(?:amd64|arm64))$")
+
+
+def is_debian_kernel(release: str) -> bool:
+    """Whether a kernel is one of Debian's own: "6.1.0-32-cloud-amd64"."""
+    return _DEBIAN_KERNEL.search(release) is not None
+
+
+def debian_kernel(release: str, debian: str) -> tuple[str, ...]:
     """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the reboot starts.
 
-    "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).
+    "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64). Of a
+    kernel of another series than the release's own, such as one from backports, it is the headers of just that one.
+
+    Args:
+        release: of the kernel.
+        debian: the release of Debian, "12"; empty: any.
     """
-    found = re.search(r"-((?:cloud-|rt-)?(?:amd64|arm64))$", release)
-    if found is None:
+    found, own = _DEBIAN_KERNEL.search(release), packages().debian_kernel.get(debian.partition(".")[0])
+    if found is None or (own and not release.startswith(f"{own}.")):
         return (headers_package("debian", release),)
     return f"linux-image-{found[1]}", f"linux-headers-{found[1]}"

@@ -104,6 +104,13 @@ def first_module(facts: Facts) -> DiskModule | None:
     return found[0] if isinstance(found, tuple) and found else None
 
 
+def module_name(facts: Facts) -> str:
+    """What the module is called that would be loaded: Debian's files are nvidia-current.ko, nvidia-tesla-470.ko ..."""
+    found = first_module(facts)
+    name = found.path.rpartition("/")[2].partition(".ko")[0] if found else ""
+    return name or "nvidia"
+
+
 def user_library(facts: Facts) -> DriverLibrary | None:
     """The driver's library that programs load and whose name contains the version; None where there is none.
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, PackageSource
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.targets import in_container
+
+ARCHIVE = "http://deb.debian.org/debian"
 
 
 def has_source(facts: Facts, kind: str) -> bool:
@@ -14,19 +18,45 @@ def has_source(facts: Facts, kind: str) -> bool:
     return any(source.kind == kind for source in known_or(facts.host.sources, ()))
 
 
-def missing_components(facts: Facts) -> tuple[str, ...]:
-    """The components of Debian's archive with NVIDIA's driver that no file of apt's names; () where that is unknown.
+class MissingComponents(msgspec.Struct, frozen=True):
+    """What is not enabled of an archive: its address, the suites, and their components."""
+
+    address: str
+    suites: tuple[str, ...]
+    components: tuple[str, ...]
+
+
+def missing_components(facts: Facts) -> tuple[MissingComponents, ...]:
+    """The components of Debian's archives with NVIDIA's driver that no file of apt's names; () where that is unknown.
 
     https://wiki.debian.org/NvidiaGraphicsDrivers: the driver is in non-free, what it depends on in contrib, and from
-    Debian 12 on its firmware in non-free-firmware.
+    Debian 12 on its firmware in non-free-firmware. Where one archive has the firmware and not the driver, such as that
+    of security updates, apt finds no driver for the firmware that it would take.
     """
-    own = [source for source in known_or(facts.host.sources, ()) if source.kind == "distribution"]
-    release = number_of(text_of(facts.host.distribution.version).partition(".")[0])
-    if facts.host.distribution.id != "debian" or not own or release is None:
+    own, codename = facts.host.distribution, text_of(facts.host.distribution.codename)
+    release = number_of(text_of(own.version).partition(".")[0])
+    there = _archives(facts, codename)
+    if own.id != "debian" or not codename or release is None:
         return ()
-    there = {name for source in own for name in source.components}
     wanted = ("contrib", "non-free", "non-free-firmware") if release >= 12 else ("contrib", "non-free")
-    return tuple(name for name in wanted if name not in there)
+    lacking: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (address, suite), components in there.items():
+        if missing := tuple(name for name in wanted if name not in components):
+            lacking.setdefault((address, missing), []).append(suite)
+    if all(suite == f"{codename}-updates" for suites in lacking.values() for suite in suites):
+        return ()  # it has nothing that is not in the archive itself before long
+    return tuple(MissingComponents(address, tuple(suites), missing) for (address, missing), suites in lacking.items())
+
+
+def _archives(facts: Facts, codename: str) -> dict[tuple[str, str], set[str]]:
+    """The components of Debian's own archives by address and suite; others' repositories have its suites, too."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in known_or(facts.host.sources, ()):
+        if one.kind == "distribution" and one.release and not one.address.startswith("cdrom:"):
+            found.setdefault((one.address or ARCHIVE, one.release), set()).update(one.components)
+    # Debian's mirrors have updates or security updates as well.
+    own = {address for address, suite in found if suite != codename} or {next((address for address, _ in found), "")}
+    return {place: parts for place, parts in found.items() if place[0] in own or ".debian.org/" in place[0]}
 
 
 def sources_of_older_debian(facts: Facts) -> tuple[PackageSource, ...]:

@@ -82,11 +82,6 @@ class NvmlLibrary:
             return unknown("NVML: this driver is too old to report it")
         return unknown("NVML: " + self.words(code))
 
-    def limit(self, handle: Any, name: str) -> Any:
-        """A temperature threshold in degrees Celsius; a driver that has none may say 0."""
-        number = getattr(self.py, "NVML_TEMPERATURE_THRESHOLD_" + name)
-        return self.ask(lambda: self.py.nvmlDeviceGetTemperatureThreshold(handle, number) or None)
-
     def ask(self, *asks: Callable[[], Any]) -> Any:
         """The first answer: the next variant is tried only where the library is too old for one.
 
@@ -161,7 +156,6 @@ def loads(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
         "utilization": ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
         "performance_state": performance(nv, handle),
         "temperature": temperature(nv, handle),
-        "temperature_slowdown": nv.limit(handle, "SLOWDOWN"),
         "sm_clock": ask(lambda: py.nvmlDeviceGetClockInfo(handle, py.NVML_CLOCK_SM)),
         "sm_clock_max": ask(lambda: py.nvmlDeviceGetMaxClockInfo(handle, py.NVML_CLOCK_SM)),
         "event_reasons": event_reasons(nv, handle),

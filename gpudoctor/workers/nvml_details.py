@@ -45,7 +45,7 @@ def gpu(nv: NvmlLibrary, handle: Any, reported: dict[str, Any]) -> dict[str, Any
         reported: what NVML has said of it so far; a GPU without ECC or NVLink is not asked about them.
     """
     found = dict(heat(nv, handle), **clocks(nv, handle))
-    if reported.get("temperature_slowdown") is None and isinstance(reported.get("temperature"), int):
+    if found["temperature_slowdown"] is None and isinstance(reported.get("temperature"), int):
         found.update(margins(nv, handle, reported["temperature"]))
     found.update(
         memory(nv, handle) if isinstance(reported.get("ecc"), bool) else dict.fromkeys(MEMORY, reported.get("ecc"))
@@ -92,11 +92,17 @@ def margins(nv: NvmlLibrary, handle: Any, temperature: int) -> dict[str, Any]:
 
 
 def heat(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
-    """Temperatures next to the GPU's own, and fans."""
+    """Temperatures next to the GPU's own, and fans; a driver without a limit may call it 0."""
+
+    def limit(name: str) -> Any:
+        number = getattr(nv.py, "NVML_TEMPERATURE_THRESHOLD_" + name)
+        return nv.ask(lambda: nv.py.nvmlDeviceGetTemperatureThreshold(handle, number) or None)
+
     return {
-        "temperature_shutdown": nv.limit(handle, "SHUTDOWN"),
+        "temperature_slowdown": limit("SLOWDOWN"),
+        "temperature_shutdown": limit("SHUTDOWN"),
         "temperature_memory": nv.ask(lambda: field(nv, handle, nv.py.NVML_FI_DEV_MEMORY_TEMP)),
-        "temperature_memory_max": nv.limit(handle, "MEM_MAX"),
+        "temperature_memory_max": limit("MEM_MAX"),
         "fans": nv.ask(lambda: fans(nv, handle)),
     }
 

@@ -17,9 +17,21 @@ pytestmark = [pytest.mark.realenv, pytest.mark.nightly, pytest.mark.timeout(7200
 ARCHIVE = "http://deb.debian.org/debian"
 REPOSITORY = Path(__file__).parent.parent.parent
 # What Debian's installer enables; the driver is in contrib and non-free.
-COMPONENTS = "main,non-free-firmware"
+COMPONENTS = "main non-free-firmware"
+SUITES = (
+    (ARCHIVE, "bookworm"),
+    (ARCHIVE, "bookworm-updates"),
+    (f"{ARCHIVE}-security", "bookworm-security"),
+)
 BASE = ("linux-image-amd64", "python3", "gcc", "libc6-dev", "ca-certificates")
-NON_FREE = f"echo 'deb {ARCHIVE} bookworm contrib non-free' > /etc/apt/sources.list.d/non-free.list\napt-get update -q"
+
+
+def sources(components: str) -> str:
+    """The lines for apt with these components of each suite."""
+    return "".join(f"deb {address} {suite} {components}\n" for address, suite in SUITES)
+
+
+NON_FREE = f"echo '{sources('contrib non-free')}' > /etc/apt/sources.list.d/non-free.list\napt-get update -q"
 INSTALL = "apt-get install -q -y --no-install-recommends"
 DRIVER = f"{NON_FREE}\n{INSTALL} nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi"
 # Its dependencies have 2.7 GB of CUDA libraries, which nobody asks for here.
@@ -90,7 +102,8 @@ def base(folder: Path) -> Path:
     if (place / "made").exists():
         return place
     shutil.rmtree(place, ignore_errors=True)
-    _run("debootstrap", "--variant=minbase", f"--components={COMPONENTS}", "bookworm", place, ARCHIVE)
+    _run("debootstrap", "--variant=minbase", "bookworm", place, ARCHIVE)
+    (place / "etc/apt/sources.list").write_text(sources(COMPONENTS))
     policy = place / "usr/sbin/policy-rc.d"  # no package starts a service (invoke-rc.d, policy-rc.d specification)
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)

@@ -93,7 +93,7 @@ def test_the_wheel_that_pip_installs_on_windows_is_named_as_the_cause() -> None:
     (found,) = report.findings
     assert (found.check, found.status) == ("pytorch.cpu-build", "fail")
     assert "On Windows `pip install torch` always installs a CPU-only build" in found.cause
-    assert "C:\\Users\\kurt\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[1]
+    assert "C:\\Users\\kurt\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[0]
     assert '-c "import torch;' in str(found.fixes[0].verify)
 
 

@@ -10,6 +10,12 @@ APT, RPM = "/etc/apt/sources.list.d", "/etc/yum.repos.d"
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
 
 
+def own(suite: str, *components: str, path: str = f"{APT}/debian.sources") -> PackageSource:
+    """A suite of Debian's archive."""
+    address = "http://deb.debian.org/debian"
+    return PackageSource(path=path, kind="distribution", release=suite, components=components, address=address)
+
+
 def test_apt_in_both_styles() -> None:
     files = {
         "/etc/apt/sources.list": "deb http://deb.debian.org/debian trixie main contrib # mirror\n"
@@ -20,16 +26,10 @@ def test_apt_in_both_styles() -> None:
         f"{APT}/docker.list": "deb https://me:word@download.example.com/debian trixie stable\n",
     }
     assert sources(RecordedMachine(files), TRIXIE) == (
-        PackageSource(
-            path="/etc/apt/sources.list", kind="distribution", release="trixie", components=("main", "contrib")
-        ),
+        own("trixie", "main", "contrib", path="/etc/apt/sources.list"),
         PackageSource(path=f"{APT}/cuda.list", kind="nvidia", release="debian12"),
-        PackageSource(
-            path=f"{APT}/debian.sources",
-            kind="distribution",
-            release="trixie",
-            components=("main", "non-free-firmware"),
-        ),
+        own("trixie", "main", "non-free-firmware"),
+        own("trixie-updates", "main", "non-free-firmware"),
     )
 
 

@@ -10,6 +10,8 @@ from gpudoctor.probes import package_sources
 
 # https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/
 _NVIDIA = pattern(r"//developer\.download\.nvidia\.(?:com|cn)/compute/cuda/repos/([a-z]+\d+)")
+# What the archives of Debian and Ubuntu are divided into; others' repositories have "main" as well.
+_COMPONENTS = frozenset(("main", "contrib", "non-free", "non-free-firmware", "restricted", "universe", "multiverse"))
 _OTHERS = (("rpmfusion", "rpmfusion"), ("negativo17", "negativo17"), ("download.nvidia.com", "nvidia"))
 
 
@@ -17,16 +19,24 @@ def sources(machine: Machine, distribution: Distribution) -> Maybe[tuple[Package
     """Return the repositories that are the distribution's own or have NVIDIA's driver; of others nothing is kept."""
     if not any(machine.exists(folder) for folder in (package_sources.APT, *package_sources.RPM)):
         return Unknown("there are no files of apt, dnf or zypper")
-    return tuple(dict.fromkeys(_sources(machine, text_of(distribution.codename))))
+    codename = text_of(distribution.codename)
+    suites = {codename, f"{codename}-updates", f"{codename}-security"} if codename else set()
+    return tuple(dict.fromkeys(_sources(machine, suites)))
 
 
-def _sources(machine: Machine, codename: str) -> Iterator[PackageSource]:
+def _sources(machine: Machine, suites: set[str]) -> Iterator[PackageSource]:
     for path, one in package_sources.listed(machine):
         kind, release = _kind(one.address)
         if kind:
             yield PackageSource(path=path, kind=kind, release=release)
-        elif one.suite and one.suite == codename and "main" in one.components:
-            yield PackageSource(path=path, kind="distribution", release=one.suite, components=one.components)
+        elif one.suite in suites and _COMPONENTS.intersection(one.components):
+            yield PackageSource(
+                path=path,
+                kind="distribution",
+                release=one.suite,
+                components=one.components,
+                address=one.address.rstrip("/"),
+            )
 
 
 def _kind(address: str) -> tuple[str, str | None]:

@@ -19,10 +19,24 @@ OLD = PackageSource(path=LIST, kind="nvidia", release="debian12")
 NOTHING = unloaded(nvidia__kernel__on_disk=(), nvidia__nvml__libraries=(), nvidia__cuda__libraries=())
 
 
-def archive(*components: str) -> PackageSource:
-    """Debian's own archive."""
-    return PackageSource(
-        path="/etc/apt/sources.list.d/debian.sources", kind="distribution", release="x", components=components
+MIRROR, SECURITY = "http://ftp.example.org/debian", "http://security.debian.org/debian-security"
+ALL = ("contrib", "non-free", "non-free-firmware")
+INSTALLED = ("main", "non-free-firmware")  # what Debian's installer enables
+
+
+def archive(
+    *components: str, suite: str = "bookworm", address: str = MIRROR, path: str = "/etc/apt/sources.list"
+) -> PackageSource:
+    """A suite of Debian's own archive."""
+    return PackageSource(path=path, kind="distribution", release=suite, components=components, address=address)
+
+
+def archives(*components: str, codename: str = "bookworm", security: tuple[str, ...] = ()) -> tuple[PackageSource, ...]:
+    """The three suites of an installation, of which that for security updates may have other components."""
+    return (
+        archive(*components, suite=codename),
+        archive(*components, suite=f"{codename}-updates"),
+        archive(*(security or components), suite=f"{codename}-security", address=SECURITY),
     )
 
 
@@ -32,17 +46,41 @@ def debian(distribution: Distribution, *sources: PackageSource, facts: Facts = N
 
 
 def test_debians_components_are_enabled_first() -> None:
-    fix = install_driver(debian(BOOKWORM, archive("main", "non-free-firmware")))
-    assert fix.commands[0].startswith("printf '%s\\n' 'Types: deb' 'URIs: http://deb.debian.org/debian'")
+    fix = install_driver(debian(BOOKWORM, *archives(*INSTALLED)))
+    assert fix.commands[0].startswith(f"printf '%s\\n' 'Types: deb' 'URIs: {MIRROR}'")
     assert "'Suites: bookworm bookworm-updates' 'Components: contrib non-free'" in fix.commands[0]
+    assert f"'URIs: {SECURITY}' 'Suites: bookworm-security' 'Components: contrib non-free'" in fix.commands[0]
     assert fix.commands[1:] == (
         "sudo apt-get update",
         "sudo apt-get install nvidia-driver firmware-misc-nonfree",
     )
-    assert "Debian's components contrib non-free" in fix.message
+    assert "Debian's components contrib and non-free, which are not enabled here for bookworm, " in fix.message
 
 
-ALL = ("contrib", "non-free", "non-free-firmware")
+ADDED = "/etc/apt/sources.list.d/non-free.sources"
+FOREIGN = archive("main", address="https://pkgs.example.com/stable/debian", path="/etc/apt/sources.list.d/x.list")
+
+
+@pytest.mark.parametrize(
+    ("sources", "written"),
+    [
+        # The firmware would come from the security updates, and the driver that fits it would not.
+        (archives("main", *ALL, security=INSTALLED), ["URIs: " + SECURITY]),
+        ((*archives(*INSTALLED), archive("contrib", "non-free", path=ADDED)), ["URIs: " + MIRROR, "URIs: " + SECURITY]),
+        ((archive("main", *ALL), archive("main", suite="bookworm-updates")), []),
+        ((archive(*INSTALLED), FOREIGN), ["URIs: " + MIRROR]),
+        ((FOREIGN, *archives(*INSTALLED)), ["URIs: " + MIRROR, "URIs: " + SECURITY]),
+        ((archive("main", address="cdrom:[Debian 12]"), *archives("main", *ALL)), []),
+        ((archive("main", *ALL), archive("contrib", "non-free", suite="bookworm-updates")), []),
+        # Written by hand or by us: the components of all entries count together.
+        ((*archives(*INSTALLED), *archives("contrib", "non-free")), []),
+        ((archive("main", address=""),), ["URIs: http://deb.debian.org/debian"]),
+    ],
+)
+def test_the_archives_that_lack_them_are_named(sources: tuple[PackageSource, ...], written: list[str]) -> None:
+    first = install_driver(debian(BOOKWORM, *sources)).commands[0]
+    assert [word for word in first.split("'") if word.startswith("URIs: ")] == written
+    assert f"> {ADDED}" not in first or ADDED not in {one.path for one in sources}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +91,7 @@ ALL = ("contrib", "non-free", "non-free-firmware")
         ("6.1.0-32-amd64", True, ""),
         ("6.1.0-32-amd64", Unknown("no such directory"), ""),
         ("6.14.11-4-pve", False, ""),
+        ("6.12.95+deb12-amd64", False, "linux-headers-6.12.95+deb12-amd64 "),  # of backports
     ],
 )
 def test_the_newest_kernel_comes_with_its_headers(release: str, headers: object, kernel: str) -> None:
@@ -60,6 +99,48 @@ def test_the_newest_kernel_comes_with_its_headers(release: str, headers: object,
     facts = having(facts, host__kernel__release=release, host__kernel__headers=headers)
     command = f"sudo apt-get install {kernel}nvidia-driver firmware-misc-nonfree"
     assert install_driver(facts).commands[-1] == command
+
+
+CURRENT = tuple((f"nvidia-{name}", "535.261.03-1", "ii") for name in ("driver", "kernel-dkms", "alternative", "smi"))
+TESLA = tuple((f"nvidia-tesla-470-{name}", "470.256.02-3", "ii") for name in ("driver", "kernel-dkms", "alternative"))
+
+
+@pytest.mark.parametrize(
+    ("there", "branch", "gone"),
+    [
+        (CURRENT, 470, "nvidia-driver nvidia-kernel-dkms nvidia-alternative"),
+        (TESLA, 535, "nvidia-tesla-470-driver nvidia-tesla-470-kernel-dkms nvidia-tesla-470-alternative"),
+        ((), 470, None),
+        (CURRENT, 535, None),
+    ],
+)
+def test_a_driver_of_another_branch_goes(
+    there: tuple[tuple[str, str, str], ...], branch: int, gone: str | None
+) -> None:
+    facts = having(debian(BOOKWORM, *archives("main", *ALL)), nvidia__kernel__packages=there)
+    last = install_driver(facts, branch, "proprietary").commands[-1]
+    assert last == f"sudo apt-get purge {gone}" if gone else "purge" not in last
+
+
+def test_an_interrupted_dpkg_is_ended_first() -> None:
+    half = (("libcuda1", "535.261.03-1", "iH"),)
+    facts = having(debian(BOOKWORM, *archives("main", *ALL)), nvidia__kernel__packages=half)
+    assert install_driver(facts).commands[1:3] == (
+        "sudo dpkg --configure -a",
+        "sudo apt-get --fix-broken install",
+    )
+
+
+def test_the_key_of_debians_dkms_is_enrolled_under_secure_boot() -> None:
+    facts = having(debian(BOOKWORM, *archives("main", *ALL)), host__kernel__secure_boot=True)
+    fix = install_driver(facts)
+    assert fix.commands[-2:] == ("sudo apt-get install mokutil", "sudo mokutil --import /var/lib/dkms/mok.pub")
+    assert "the last command has it enrolled" in fix.message
+    assert (
+        install_driver(having(facts, host__kernel__secure_boot=False))
+        .commands[-1]
+        .startswith("sudo apt-get install nv")
+    )
 
 
 @pytest.mark.parametrize(

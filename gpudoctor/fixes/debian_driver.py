@@ -1,0 +1,93 @@
+"""What NVIDIA's driver takes on Debian before its packages and beside them."""
+
+import msgspec
+
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.system import driver_packages, install, kernel_of, remove
+from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known_or, text_of
+from gpudoctor.queries.repositories import missing_components
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Command, Edit, Tasks, as_root
+
+# Debian's drivers of two branches have other names and are installed side by side; which one is loaded, says the
+# alternative "nvidia", which takes the highest branch (nvidia-alternative in https://packages.debian.org/bookworm/).
+_CURRENT = ("nvidia-driver", "nvidia-kernel-dkms", "nvidia-open-kernel-dkms", "nvidia-alternative")
+_TESLA = "nvidia-tesla-"
+
+
+def components(facts: Facts) -> tuple[Tasks, str]:
+    """Enable the parts of Debian's archives that have the driver, where they are not enabled; and why."""
+    missing = missing_components(facts)
+    if not missing:
+        return (), ""
+    blocks = (
+        f"Types: deb\nURIs: {one.address}\nSuites: {' '.join(one.suites)}\nComponents: {' '.join(one.components)}\n"
+        "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
+        for one in missing
+    )
+    there = {source.path for source in known_or(facts.host.sources, ())}
+    names = ("non-free", *(f"non-free-{number}" for number in range(2, len(there) + 3)))
+    path = next(path for name in names if (path := f"/etc/apt/sources.list.d/{name}.sources") not in there)
+    *first, last = dict.fromkeys(name for one in missing for name in one.components)
+    components = f"components {', '.join(first)} and {last}" if first else f"component {last}"
+    suites = [suite for one in missing for suite in one.suites]
+    are = "are" if first else "is"
+    why = f" Its packages are in Debian's {components}, which {are} not enabled here for {', '.join(suites)}."
+    return (Edit(path, text="\n".join(blocks), root=True),), why
+
+
+def displaced(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:
+    """Remove the packages of another flavor or branch, which Debian installs side by side with the new ones."""
+    if flavor := of_other_flavor(facts, found):
+        return flavor
+    if facts.host.distribution.id != "debian":
+        return ()
+    there = driver_packages(facts)
+    if any(name.startswith(_TESLA) for name in found.names):
+        gone = [name for name in there if name in _CURRENT]
+    else:
+        kinds = ("driver", "kernel-dkms", "alternative")
+        gone = [name for name in there if name.startswith(_TESLA) and name.endswith(kinds)]
+    return remove(facts, *dict.fromkeys(gone)) if gone else ()
+
+
+def of_other_flavor(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:
+    """Remove the module's package of the other flavor: Debian's nvidia-driver is content with either, and has both.
+
+    https://packages.debian.org/bookworm/nvidia-driver: nvidia-kernel-dkms | nvidia-open-kernel-...
+    """
+    both = ("nvidia-kernel-dkms", "nvidia-open-kernel-dkms")
+    gone = [name for name in both if name in driver_packages(facts) and name != found.dkms]
+    return remove(facts, *gone) if gone and found.dkms in both else ()
+
+
+def kernel_packages(facts: Facts) -> tuple[str, ...]:
+    """The headers of the running kernel, with the kernel that they are of where the archive has but the newest."""
+    return packages.debian_kernel(kernel_of(facts), text_of(facts.host.distribution.version))
+
+
+def with_kernel(facts: Facts, found: packages.DriverPackages) -> packages.DriverPackages:
+    """With the kernel and its headers, where Debian's kernel runs without its headers.
+
+    DKMS builds for each kernel whose headers are installed. Debian's archive has the newest kernel's alone, and dkms
+    recommends those of amd64 whatever kernel runs (https://packages.debian.org/bookworm/dkms): without the kernel
+    itself the reboot starts an older one, for which there is no module.
+    """
+    kernel = kernel_packages(facts)
+    if facts.host.distribution.id != "debian" or known_or(facts.host.kernel.headers, True):
+        return found
+    if not packages.is_debian_kernel(kernel_of(facts)):
+        return found
+    return msgspec.structs.replace(found, names=(*kernel, *found.names))
+
+
+def enrolled(facts: Facts) -> Tasks:
+    """Have the key enrolled with which Debian's DKMS signs modules: it makes one, and nothing more.
+
+    https://wiki.debian.org/SecureBoot
+    """
+    here = facts.host.distribution.id == "debian" and not in_container(facts)
+    if facts.host.kernel.secure_boot is not True or not here:
+        return ()
+    return (*install(facts, "mokutil"), as_root("mokutil", "--import", "/var/lib/dkms/mok.pub"))
