@@ -85,7 +85,7 @@ def _gone(facts: Facts, release: str, elsewhere: list[str]) -> Problem:
         f"is installed only for {', '.join(elsewhere)}."
     )
     why = (
-        "The package manager removed the old kernel's modules with its package (Arch and others do this) while that "
+        "The package manager removed the old kernel's modules with its package while that "
         "kernel is still running. Modules that were not loaded before can only be loaded after a reboot into the "
         "new kernel."
     )

@@ -11,7 +11,7 @@ from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import other_majors
-from gpudoctor.queries.onnxruntime import is_left_to_program, missing, words
+from gpudoctor.queries.onnxruntime import is_left_to_program, loads_with_torch, missing, words
 from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, onnxruntimes
 from gpudoctor.tasks import Task, Tasks, export, query, unset
@@ -80,8 +80,12 @@ def _can_preload(version: str) -> bool:
 def _system(on: OnFramework) -> Fix:
     cuda = major(text_of(on.framework.cuda)) or 12
     names = [f"nvidia-{part}-cu{cuda}" for part in ("cublas", "cuda-runtime", "cudnn", "cufft", "curand")]
-    message = f"Install CUDA {cuda}'s libraries as wheels, and import torch or preload them before the first session."
-    return Fix(message, (install(on.python, *names),), "reinstall-package", verify=onnxruntime_verify(on.python))
+    tasks: Tasks = (install(on.python, *names),)
+    message = f"Install CUDA {cuda}'s libraries as wheels."
+    if folders := _of_wheels(on, missing(on)):
+        message += " Then name their directories where the program is started, unless it imports torch first."
+        tasks = (*tasks, export("LD_LIBRARY_PATH", ":".join(folders), "before"))
+    return Fix(message, tasks, "reinstall-package", verify=onnxruntime_verify(on.python))
 
 
 @check(
@@ -111,14 +115,11 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
     where = "and no wheel contains them" if nowhere else "although their wheels are installed: it does not search them"
     message = f"{on.name} does not find {names}, {where}."
     seen = (*(phrase("{}: {}", n.soname, n.wheel) for n in held[:3]), *words(on))
-    return Problem(message, seen, severity=_severity(on, lacking))
+    return Problem(message, seen, severity=_severity(on))
 
 
-def _severity(on: OnFramework, lacking: tuple[Need, ...]) -> Severity | None:
+def _severity(on: OnFramework) -> Severity | None:
     """Where all are installed, it depends on the program: one that loads them first, or imports PyTorch, has them."""
-    torch = one_of(on.python, "torch")
-    ours, theirs = on.framework.cuda, torch.cuda if torch else None
-    same = isinstance(ours, str) and isinstance(theirs, str) and major(ours) == major(theirs)
-    if same and all(need.wheel for need in lacking):
+    if loads_with_torch(on):
         return Severity.ADVICE
     return Severity.WARNING if on.framework.live is None or is_left_to_program(on) else None

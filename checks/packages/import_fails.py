@@ -24,7 +24,7 @@ from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.knowledge.variables import variables
-from gpudoctor.knowledge.wanted import of_command
+from gpudoctor.knowledge.wanted import matters, of_command
 from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
@@ -47,6 +47,7 @@ _NO_GPU = (
     *("tensorflow.*", "visibility.*", "wsl.*"),
     *("packages.cpu-package", "packages.driver-too-new", "packages.driver-too-old", "packages.gpu-too-old"),
 )
+_SYMBOL = "undefined-symbol"
 # A line of absl's log, as of TensorFlow: "2026-11-29 09:50:13.325594: I tensorflow/core", "W0000 00:00:17".
 _INFORMS = re.compile(r"\d{4}-\d\d-\d\d [\d:.]+: [IW] |[IW]\d{4} \d\d:|To enable the following instructions: ")
 _LEFT_OPEN = re.compile(r"\b(?:FILE|SCRIPT|OTHER)\b")  # what no check knows
@@ -121,7 +122,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if not fixes and not hint and is_of_interface(one):
         return any_release(on, one)
     if one.dependent:  # it has no compiled code of its own that could be damaged
-        return (*fixes, newer(on, one, f"Upgrade {one.package} to a release that fits what it imports."))
+        fit = newer(on, one, f"Upgrade {one.package} to a release that fits what it imports.")
+        return (fit, *fixes) if row and row.id == _SYMBOL else (*fixes, fit)  # the same files lack the same symbol
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
@@ -228,7 +230,9 @@ def import_fails(on: OnPython) -> Problem | None:
     severity = Severity.ERROR if gone or unfit or (is_native(error) and not one.later) else None
     severity = Severity.ADVICE if _of_command(one) else severity
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
-    if about and not _OF_BUILDS.search(error):  # the name is there or not, with a GPU as without one
+    absent = _MODULE.search(error)
+    of_no_gpu = absent and not matters(import_errors.distribution_of(absent[1].partition(".")[0]))
+    if of_no_gpu or (about and not _OF_BUILDS.search(error)):  # it is there or not, with a GPU as without one
         other = (*other, *_NO_GPU)
     lines = (error[:1500], *[line for line in one.stderr.splitlines() if not _INFORMS.match(line)][-3:])
     return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other, failing=one.package)

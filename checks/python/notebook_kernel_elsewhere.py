@@ -4,12 +4,9 @@ import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import NotebookKernel
-from gpudoctor.fixes.python import install
+from gpudoctor.fixes.notebook_kernels import register
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import known
-from gpudoctor.queries.packages import package
 from gpudoctor.targets import NAMES, OnPython, pythons
-from gpudoctor.tasks import Tasks, cmd, query
 
 # A kernel that names itself after GPUs, or a framework: other projects' kernels are nobody's mistake.
 _GPU = pattern(r"(?i)gpu|cuda|rocm")
@@ -32,20 +29,7 @@ def _is_meant(kernel: NotebookKernel, own: set[str]) -> bool:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    kernel, own = _astray(on)[0], on.python.path
-    title = kernel.title or kernel.name
-    # Jupyter takes the environment's own before the user's.
-    where = "--sys-prefix" if kernel.path.startswith(f"{known(on.python.prefix)}/") else "--user"
-    register = cmd(own, "-m", "ipykernel", "install", where, "--name", kernel.name, "--display-name", title)
-    first: Tasks = () if package(on.python, "ipykernel") else (install(on.python, "ipykernel"),)
-    return (
-        Fix(
-            f"Register this Python as the kernel {kernel.name}; then restart the kernel in the notebook.",
-            (*first, register),
-            "change-environment",
-            verify=query(own, "-m", "jupyter", "kernelspec", "list") if package(on.python, "jupyter-core") else None,
-        ),
-    )
+    return (register(on.python, _astray(on)[0]),)
 
 
 @check(

@@ -19,6 +19,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import gpus_of, has_nvidia, in_container
 from gpudoctor.tasks import Manual
+from gpudoctor.tasks.as_typed import shown
 
 # Programs and files of the kernel, its modules and the driver's packages, which neither a container nor WSL has.
 _HOST = pattern(
@@ -48,6 +49,7 @@ _SUDO = pattern(r"\bsudo (?=[^-])")
 _PYTHON = pattern(r"(?<![\w./-])python(?= -[mc] )")
 _TORCH = pattern(r"(?<= )torch(?= .*--index-url )")
 _PIP = pattern(r"(?<![\w./-])python -m pip (install|uninstall|list|show)(?: -y)?")
+_TOOLKIT = pattern(r"\bcuda-toolkit-(\d+)-(\d+)\b")
 _WHICH = "sys.executable"
 # What no shell of Windows takes: paths of Linux, substitutions, variables before a command, programs of Linux.
 _POSIX = pattern(
@@ -251,7 +253,7 @@ def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
         lines = tuple(filter(None, chosen))
     if _is_of_another_vendor(facts) and (index := _own_index(facts)):
         lines = tuple(_TORCH_INDEX.sub(index, one) for one in lines)
-    lines = _with_companions(_for_this_gpu(lines, facts), facts)
+    lines = _with_toolkit(_with_companions(_for_this_gpu(lines, facts), facts), facts)
     lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
     if facts.host.system == "Windows":
         return tuple(in_windows(one) for one in lines if fix.where == "windows" or not _POSIX.search(one))
@@ -269,6 +271,25 @@ def _for_this_gpu(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
     if choice is None:
         return lines
     return tuple(one if _NUMBERED.search(one) else _TORCH_INDEX.sub(choice.index, one) for one in lines)
+
+
+def _with_toolkit(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
+    """The commands that install a CUDA toolkit, from NVIDIA's repository and in the release that PyTorch here needs."""
+    named = next((match for one in lines if (match := _TOOLKIT.search(one))), None)
+    if named is None:
+        return lines
+    from gpudoctor.fixes.toolkit import add_repository, packaged  # few messages are about compilers
+
+    found = [python for python in facts.pythons if python.error is None]
+    built = next((f.cuda for f in found[0].frameworks if f.name == "torch"), None) if len(found) == 1 else None
+    release = packaged(facts, built if isinstance(built, str) and "." in built else f"{named[1]}.{named[2]}")
+    first = tuple(shown(task) for task in add_repository(facts))
+    new: list[str] = []
+    for one in lines:
+        new += first if _TOOLKIT.search(one) else ()
+        line = _TOOLKIT.sub(f"cuda-toolkit-{release.replace('.', '-')}", one)
+        new.append(line.replace(f"/cuda-{named[1]}.{named[2]}", f"/cuda-{release}"))
+    return tuple(new)
 
 
 def _with_companions(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import conda_install, conda_of
 from gpudoctor.knowledge import packages, toolkits
 from gpudoctor.maybe import Unknown, known_or
-from gpudoctor.queries.packages import major
+from gpudoctor.queries.packages import major, numbers
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Command, Tasks, as_root, export, query
@@ -121,6 +121,21 @@ def add_repository(facts: Facts, *, anyway: bool = False, arch: str = "") -> Tas
     if row is None or has_source(facts, "nvidia") or (unread and not anyway):
         return ()
     return toolkits.adding(row, arch or toolkits.arch_of(known_or(facts.host.architecture, None)), driver=unread)
+
+
+def packaged(facts: Facts, wanted: str) -> str:
+    """The toolkit in NVIDIA's repository for this machine that serves for a release: it, or the next of its major.
+
+    Args:
+        facts: the machine.
+        wanted: the CUDA release, "12.4".
+    """
+    row = repository_of(facts)
+    if row is None or row.has(wanted):
+        return wanted
+    there = [r for r in toolkits.toolkits().toolkit.releases if major(r) == major(wanted) and row.has(r)]
+    newer = [one for one in there if numbers(one) > numbers(wanted)]
+    return (newer or there[-1:] or [wanted])[0]
 
 
 def host_compiler(facts: Facts, gcc: int) -> Tasks:

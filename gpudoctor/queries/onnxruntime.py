@@ -3,8 +3,9 @@
 from gpudoctor.facts import Need
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.maybe import text_of
-from gpudoctor.queries.frameworks import rivals
+from gpudoctor.queries.frameworks import one_of, rivals
 from gpudoctor.queries.libraries import missing_beside_gpu, needs_of
+from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, OnLive
 
 
@@ -27,6 +28,15 @@ def is_left_to_program(on: OnFramework | OnLive) -> bool:
     version = text_of(on.framework.version)
     able = version[:1].isdigit() and onnxruntime.can_preload(version)
     return able and bool(lacking) and all(need.wheel for need in lacking)
+
+
+def loads_with_torch(on: OnFramework | OnLive) -> bool:
+    """Whether all libraries are in installed wheels that a program loads by importing PyTorch first."""
+    lacking = [need for need in needs_of(on.framework) if need.path is None]
+    torch = one_of(on.python, "torch")
+    ours, theirs = on.framework.cuda, torch.cuda if torch else None
+    same = isinstance(ours, str) and isinstance(theirs, str) and major(ours) == major(theirs)
+    return same and bool(lacking) and all(need.wheel for need in lacking)
 
 
 def packages(on: OnFramework) -> tuple[str, ...]:

@@ -308,7 +308,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
     # of visibility's checks each looks for the same, of another area's each for something else
     engine = of_engine(row, facts)
     looked = [i for i in ruled if place(i, row.checks, exact=not i.startswith("visibility.")) < len(row.checks)]
-    looked = [] if engine else looked
+    looked = [] if engine or case.reported.confirmed else looked  # what the facts show needs no list of others
     return SymptomEntry(
         id=row.id,
         role=role,

@@ -57,7 +57,7 @@ def test_wants_cuda_minor(torchaudio: str, expected: bool) -> None:
 def test_names() -> None:
     assert computes_with_jax("numpyro")
     assert not computes_with_jax("transformers")
-    assert (first_for_numpy2("torch"), first_for_numpy2("scipy")) == ("2.3", None)
+    assert (first_for_numpy2("torch"), first_for_numpy2("transformers")) == ("2.3", None)
 
 
 @pytest.mark.parametrize(

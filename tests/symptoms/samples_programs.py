@@ -4,6 +4,7 @@
 from tests.symptoms.samples import Sample, trace
 
 PROGRAMS = [
+    Sample("xgboost-gpu-hist", "xgboost.core.XGBoostError: Invalid Input: 'gpu_hist', valid values are: {'approx', 'auto', 'exact', 'hist'}"),
     Sample("program-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'git'"),
     Sample("program-missing", "ERROR: Cannot find command 'git' - do you have 'git' installed and in your PATH?"),
     Sample("rocm-program-missing", "/bin/sh: 1: rocminfo: not found"),

@@ -3,6 +3,8 @@
 import pytest
 
 from gpudoctor.facts import Distribution
+from gpudoctor.fixes.row_steps import steps
+from gpudoctor.knowledge.symptoms import recognise
 from gpudoctor.setup.plan import Wheel
 from gpudoctor.symptoms.extractors import NOTHING, extracted
 from gpudoctor.tasks.as_typed import typed
@@ -91,3 +93,18 @@ def test_a_toolkit_comes_with_the_repository_that_has_it() -> None:
     assert keyring < commands.index("sudo apt-get install cuda-toolkit-12-8")
     unknown, *_ = extracted("compiler_arch", [line]).fixes
     assert "https://developer.nvidia.com/cuda-downloads" in unknown.message
+
+
+def test_a_rows_toolkit_is_of_pytorchs_release_and_from_nvidias_repository() -> None:
+    debian = change(
+        with_framework(framework(version="2.6.0+cu124", cuda="12.4")),
+        "host.distribution",
+        Distribution(id="debian", version="12", codename="bookworm"),
+    )
+    debian = change(debian, "host.sources", ())
+    row = recognise("op_builder.builder.MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)")
+    assert row is not None
+    commands = list(steps(row, debian)[0].commands)
+    keyring = next(n for n, command in enumerate(commands) if "cuda-keyring" in command)
+    assert keyring < commands.index("sudo apt-get install cuda-toolkit-12-4")
+    assert commands[-1].startswith("export CUDA_HOME=/usr/local/cuda-12.4 ")

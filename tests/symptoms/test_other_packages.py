@@ -1,11 +1,14 @@
 """What a message says of a package that is missing, has another name, or cannot be installed by pip."""
 
-from gpudoctor.facts import Facts
+import pytest
+
+from gpudoctor.facts import Facts, NotebookKernel, Package
 from gpudoctor.report.model import Report
 from gpudoctor.symptoms import explained, scan
 from gpudoctor.symptoms.extractors.absent_packages import missing_module, renamed_package, required_library
+from gpudoctor.symptoms.extractors.frameworks import missing_framework
 from gpudoctor.tasks.as_typed import typed
-from tests.builders import framework, nvidia_host, with_framework
+from tests.builders import change, framework, nvidia_host, with_framework
 
 HERE = with_framework(framework(version="2.9.1+cu128"), nvidia_host())
 PIP = "/opt/env/bin/python -m pip"
@@ -54,3 +57,36 @@ ERROR: Failed to build 'openai-whisper' when getting requirements to build wheel
     entry = explained(Report(), scan([log.encode()]), HERE, where="here").symptoms[0]
     assert entry.meaning.startswith("pip builds a package with setuptools 82 or newer, which has no pkg_resources")
     assert entry.fixes[0].commands[0] == "printf 'setuptools<82\\n' > build-constraints.txt"
+
+
+@pytest.mark.parametrize(
+    ("installed", "meaning"),
+    [
+        ("84.2.1", "setuptools 84.2.1, which is installed, has no pkg_resources any more"),
+        ("69.5.1", "setuptools 82 has no pkg_resources any more"),
+        (None, "setuptools, which brings pkg_resources, is not installed"),
+    ],
+)
+def test_what_setuptools_no_longer_brings(installed: str | None, meaning: str) -> None:
+    there: tuple[Package, ...] = (Package(name="torchtnt", version="0.2.4", directory="/x"),)
+    there += (Package(name="setuptools", version=installed, directory="/x"),) if installed else ()
+    said = missing_module(
+        ["ModuleNotFoundError: No module named 'pkg_resources'"], change(HERE, "pythons.0.packages", there)
+    )
+    assert said.meaning.startswith(meaning)
+    assert typed(said.fixes[0].tasks) == (f"{PIP} install 'setuptools<82'",)
+
+
+def test_a_notebook_of_another_python() -> None:
+    kernel = NotebookKernel(
+        name="voice", title="Voice", path="/root/.local/x", python="/opt/old/bin/python", exists=True
+    )
+    line = "ModuleNotFoundError: No module named 'torch'"
+    said = missing_framework([line], change(HERE, "pythons.0.notebook_kernels", (kernel,)))
+    assert said.meaning == (
+        'PyTorch is installed in /opt/env/bin/python, and a notebook with the kernel "Voice" (voice) runs '
+        "/opt/old/bin/python, which has no PyTorch"
+    )
+    last = "/opt/env/bin/python -m ipykernel install --user --name voice --display-name Voice"
+    assert typed(said.fixes[0].tasks)[-1] == last
+    assert missing_framework([line], HERE).fixes == ()

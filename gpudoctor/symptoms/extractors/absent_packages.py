@@ -11,7 +11,7 @@ from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.python_rules import companion_for
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.extensions import COMPANIONS
-from gpudoctor.queries.packages import release
+from gpudoctor.queries.packages import numbers, release
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.targets import torches
 from gpudoctor.tasks import Shell, Tasks, cmd, query
@@ -28,14 +28,31 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:
     top = found[1].partition(".")[0]
     if top == "pip":
         return _without_pip(facts)
-    known = top in import_errors().imported_as or top in _OF_SETUPTOOLS
-    name = "setuptools<82" if top in _OF_SETUPTOOLS else distribution_of(top)
-    message, commands = _into_python(name, facts)
-    if not known:
+    if top in _OF_SETUPTOOLS:
+        return _of_setuptools(top, facts)
+    message, commands = _into_python(distribution_of(top), facts)
+    if top not in import_errors().imported_as:
         message = f"{message[:-1]}; if {top} is a file of your own, run the program in its directory."
     others = [python.pip for python in facts.pythons if isinstance(python.pip, str)] if facts else []
     details = tuple(f"`pip` on PATH installs for {one}, and not for this Python." for one in others[:1])
     return Extracted(details=details, fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
+
+
+def _of_setuptools(module: str, facts: Facts | None) -> Extracted:
+    """A module that only older releases of setuptools bring."""
+    message, commands = _into_python("setuptools<82", facts)
+    packages = [one for python in facts.pythons for one in known_or(python.packages, ())] if facts else []
+    there = {one.version for one in packages if one.name == "setuptools"}
+    newer = [text for text in there if numbers(text) >= (82,)] if module == "pkg_resources" else []
+    has = f"setuptools {newer[0]}, which is installed, has" if len(there) == 1 and newer else "setuptools 82 has"
+    meaning = f"{has} no {module} any more, and the program or a package that it imports needs it"
+    if packages and not there:
+        meaning = f"setuptools, which brings {module}, is not installed in the Python that runs"
+    return Extracted(
+        meaning=f"{meaning}; the GPU is not involved",
+        fixes=(Fix(message, commands, "reinstall-package"),),
+        decided=True,
+    )
 
 
 def without_pkg_resources() -> Extracted:

@@ -18,6 +18,7 @@ from gpudoctor.fixes.by_message import (
     torch_for_gpu,
     without_library_path,
 )
+from gpudoctor.fixes.notebook_kernels import register
 from gpudoctor.fixes.python import install
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
@@ -62,8 +63,10 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     checked = [python for python in facts.pythons if python.error is None] if facts else []
     if facts is not None and checked and one is not None and _IN_BUILD.search(" ".join(lines[1:])):
         return _isolated(one.module, one.title, checked, facts)
-    if facts is None or one is None or not checked or any(f.name == one.module for p in checked for f in p.frameworks):
+    if facts is None or one is None or not checked:
         return NOTHING
+    if there := next((p for p in checked if any(f.name == one.module for f in p.frameworks)), None):
+        return _notebook(one.module, one.title, there)
     here = [p for p in checked if p.externally_managed is not True]
     # TensorFlow brings CUDA libraries of its own releases in place of those that another framework pins.
     alone = one.module != "tensorflow" or not any(p.frameworks for p in here[:1])
@@ -79,6 +82,23 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
         fixes.append(Fix(f"{message}then let the build see it.", (build,)))
     missing = f"{one.title} is not installed in {' or '.join(python.path for python in checked)}"
     return Extracted(meaning=missing, fixes=tuple(fixes), decided=True)
+
+
+def _notebook(module: str, title: str, python: Python) -> Extracted:
+    """The framework is in the checked Python, and a notebook's kernel starts another one, which has none."""
+    others = [one for one in python.notebook_kernels if one.exists and module not in one.frameworks]
+    if not others:
+        return NOTHING
+    kernel = others[0]
+    meaning = (
+        f'{title} is installed in {python.path}, and a notebook with the kernel "{kernel.title or kernel.name}" '
+        f"({kernel.name}) runs {kernel.python}, which has no {title}"
+    )
+    more = tuple(
+        f'So does one with the kernel "{one.title or one.name}" ({one.name}): {one.python}.' for one in others[1:]
+    )
+    fixes = tuple(register(python, one) for one in others)
+    return Extracted(meaning=meaning, details=more, fixes=fixes, decided=True, confirmed=True)
 
 
 def _isolated(module: str, title: str, checked: Sequence[Python], facts: Facts) -> Extracted:
