@@ -173,6 +173,14 @@ def test_headers_missing_then_built(debian: Root) -> None:
     assert done.returncode == 0, (found["fixes"][0]["commands"], done.stderr[-2000:])
 
 
+def test_a_card_that_the_installed_driver_has_dropped(debian: Root) -> None:
+    debian.prepare(DRIVER)
+    debian.host = {"CARD": "10de:1023"}  # a Tesla K40m
+    said = _simulated(debian, _first(debian.check(), "driver.gpu-dropped")["fixes"][0])
+    assert "Inst nvidia-tesla-470-driver " in said
+    assert "Purg nvidia-kernel-dkms " in said
+
+
 def test_toolkit_of_the_distribution(debian: Root) -> None:
     debian.prepare(TOOLKIT)
     assert debian.type("gcc -dumpversion").stdout == "12\n"

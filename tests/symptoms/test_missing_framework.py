@@ -108,3 +108,10 @@ def test_a_rows_toolkit_is_of_pytorchs_release_and_from_nvidias_repository() -> 
     keyring = next(n for n, command in enumerate(commands) if "cuda-keyring" in command)
     assert keyring < commands.index("sudo apt-get install cuda-toolkit-12-4")
     assert commands[-1].startswith("export CUDA_HOME=/usr/local/cuda-12.4 ")
+
+
+def test_a_build_without_any_toolkit_says_so() -> None:
+    line = "op_builder.builder.MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)"
+    said = extracted("no_toolkit", [line], change(with_framework(framework()), "toolkits.nvccs", ()))
+    assert (said.details, said.confirmed) == (("No nvcc was found on this machine.",), True)
+    assert extracted("no_toolkit", [line]) == NOTHING

@@ -52,7 +52,7 @@ READERS = {
     "absent_packages": ("missing_module", "named_install", "required_library", "renamed_package"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
-        "jax_outdated", "cudnn_parts", "arguments", "missing_path", "flash_attention",
+        "jax_outdated", "cudnn_parts", "arguments", "missing_path", "flash_attention", "no_toolkit",
     ),
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, witho
 from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.sonames import library_of
+from gpudoctor.maybe import known_or
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.tasks import Shell, cmd, code, export
 
@@ -123,6 +124,14 @@ def _rebuilt(name: str) -> tuple[Fix, ...]:
     options = ("--no-build-isolation", "--no-cache-dir", "--force-reinstall", "--no-deps")
     newer = Fix(f"Upgrade {name} with the PyTorch that it requires.", (pip("-U", name),), "reinstall-package")
     return Fix(message, (pip(*options, name),), "reinstall-package"), newer
+
+
+def no_toolkit(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """A build that looks for a CUDA toolkit, on a machine without one."""
+    looked = re.search(r"(?i)CUDA_HOME|MissingCUDA", lines[0])
+    if facts is None or looked is None or known_or(facts.toolkits.nvccs, None) != ():
+        return NOTHING
+    return Extracted(details=("No nvcc was found on this machine.",), confirmed=True)
 
 
 def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
