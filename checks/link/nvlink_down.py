@@ -1,8 +1,9 @@
 """NVLinks are down that are up on identical GPUs, or that are wired to NVSwitches."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.fabric import multi_node, switches_elsewhere
-from gpudoctor.maybe import known
+from gpudoctor.fixes.fabric import multi_node, needs_manager, switches_elsewhere
+from gpudoctor.knowledge.gpu_peaks import nvlinks
+from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
 from gpudoctor.tasks import query
@@ -28,11 +29,16 @@ def _on_board(on: OnGpu) -> bool:
     return switched or (isinstance(on.gpu.name, str) and "SXM" in on.gpu.name)
 
 
-def _all_wired(on: OnGpu) -> bool:
-    """Whether each of its links leads to an NVSwitch: on boards and in racks with those, unless a host shares them."""
-    switched = bool(switches_of(on.facts)) or multi_node(on.facts)
-    disabled = on.facts.nvidia.kernel.parameters.get("NvLinkDisable") == "1"
-    return switched and not switches_elsewhere(on.facts) and not disabled
+def _all_wired(on: OnGpu, up: int) -> bool:
+    """Whether each of its links leads somewhere: on boards and in racks made for NVSwitches.
+
+    Where a host keeps the switches, it may switch off all links of a guest's GPUs, and not some of them.
+    """
+    if on.facts.nvidia.kernel.parameters.get("NvLinkDisable") == "1":
+        return False
+    if up:
+        return needs_manager(on.facts)
+    return (bool(switches_of(on.facts)) or multi_node(on.facts)) and not switches_elsewhere(on.facts)
 
 
 _UNUSED = "traffic between GPUs uses the remaining links or PCIe."
@@ -62,13 +68,14 @@ def nvlink_down(on: OnGpu) -> Problem | None:
         return None
     equals = [g for g in gpus_of(on.facts, "nvidia") if g.name == on.gpu.name and isinstance(g.nvlinks, tuple)]
     best = max((sum(g.nvlinks) for g in equals if isinstance(g.nvlinks, tuple)), default=0)
-    board, up = _on_board(on), sum(links)
+    board, up, whole = _on_board(on), sum(links), nvlinks(text_of(on.gpu.capability))
     alike = up == best
-    if (alike and not (len(equals) > 1 and _all_wired(on))) or not (up or board):
+    short = whole is not None and up < min(whole, len(links))
+    if (alike and not (short and len(equals) > 1 and _all_wired(on, up))) or not (up or board):
         return None
     other = "no GPU here has more" if alike else f"an identical GPU here has {best}"
-    message = f"{gpu_name(on.gpu)} has {up} of {len(links)} NVLinks up, {other}."
-    seen = [f"links down: {', '.join(str(number) for number, works in enumerate(links) if not works)}"]
+    message = f"{gpu_name(on.gpu)} has {up} of {min(whole or len(links), len(links))} NVLinks up, {other}."
+    seen = [f"links down: {', '.join(str(number) for number, works in enumerate(links[:whole]) if not works)}"]
     if up and all(g.nvlinks == links for g in equals):
         seen.append("the same links are down on each GPU here, which points to an NVSwitch")
     return Problem(message, tuple(seen), cause=_ON_BOARD if board else None)

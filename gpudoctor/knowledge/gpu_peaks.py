@@ -55,10 +55,11 @@ class Clock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NvLink(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """GB/s of one link in one direction."""
+    """GB/s of one link in one direction, and how many a module for boards has."""
 
     target: str
     link: float
+    count: int
     source: str
 
 
@@ -162,6 +163,11 @@ def _size(found: Product, memory: int) -> int | None:
     near = [(abs(memory / (size * 2**30) - 1), place) for place, size in enumerate(found.memory)]
     apart, place = min(near)
     return place if apart <= _SAME_SIZE else None
+
+
+def nvlinks(capability: str) -> int | None:
+    """Return how many NVLinks a module for boards has, or None where unknown; cards have fewer."""
+    return next((n.count for n in peaks().links.nvlink if n.target == capability), None)
 
 
 def nvlink(capability: str) -> float | None:

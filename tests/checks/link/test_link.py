@@ -37,7 +37,9 @@ def links(*gpus: tuple[bool, ...]) -> Facts:
 def rack(*gpus: tuple[bool, ...], **changes: Any) -> Facts:
     """Two GPUs or more of a rack whose NVLinks all lead to switches."""
     names = {f"gpus__{i}__name": "NVIDIA GB200" for i in range(len(gpus))}
-    return having(links(*gpus), **names, **changes)
+    kinds = {f"gpus__{i}__capability": "10.0" for i in range(len(gpus))}
+    fabric = {f"gpus__{i}__fabric_state": "completed" for i in range(len(gpus))}
+    return having(links(*gpus), **names, **kinds, **fabric, **changes)
 
 
 CAPPED: dict[str, Any] = {
@@ -122,6 +124,7 @@ WELL = [
     ("link.nvlink-down", links((False, False))),  # no bridge is fitted
     ("link.nvlink-down", links((False, False), (False, False))),
     ("link.nvlink-down", rack((False, False))),  # one GPU needs none
+    ("link.nvlink-down", rack(*[(True,) * 18 + (False,) * 6] * 2)),  # NVML counts more than there are
     ("link.nvlink-down", rack((False, False), (False, False), host__virtual="kvm")),  # its host shares the switches
     (
         "link.nvlink-down",
