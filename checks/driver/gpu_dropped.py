@@ -86,7 +86,7 @@ def _plan_ahead(on: OnCard, last: int) -> Fix:
     ),
     targets=alike_cards,
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def gpu_dropped(on: OnCard) -> Problem | None:
     """The generation's last branch is older than the module's."""

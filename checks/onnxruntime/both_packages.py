@@ -4,12 +4,14 @@ from gpudoctor.check_engine import Fix, Severity
 from gpudoctor.checks.onnxruntime import ONNXRUNTIME
 from gpudoctor.families import rivals
 from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_verify
+from gpudoctor.fixes.onnxruntime_libraries import name_directories
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.onnxruntime import packages
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnFramework
+from gpudoctor.tasks.as_typed import shown
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -26,6 +28,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         f"other. Look what brought the CPU package back (`pip show onnxruntime`, Required-by).{lasting(on.facts)}"
     )
     preload = bool(gpu and number and onnxruntime.can_preload(number))
+    row = onnxruntime.release(number) if gpu and number else None
+    if row and number and "[cuda" in shown(commands[-1]):
+        named, tasks = name_directories(on.python, int(row.cuda), number)
+        message, commands = f"{message}{named}", (*commands, *tasks)
     return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python, preload=preload)),)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Need
 from gpudoctor.fixes.frameworks import onnxruntime_verify
+from gpudoctor.fixes.onnxruntime_libraries import WHEELS, name_directories
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.knowledge.sonames import library_of
@@ -25,23 +26,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes = [*_found(on, version)] if len(nowhere) < len(lacking) else []
     if nowhere and row and row.extras:
         spec = f"onnxruntime-gpu[cuda,cudnn]=={version}"
-        message = "Install the CUDA and cuDNN wheels that it needs, by its extras."
-        tasks: Tasks = (install(on.python, spec),)
-        if one_of(on.python, "torch") is None and (folders := _of_wheels(on, lacking)):
-            loads = "calls onnxruntime.preload_dlls()" if _can_preload(version) else "imports torch first"
-            message += f" Then name their directories where the program is started, unless it {loads}."
-            tasks = (*tasks, export("LD_LIBRARY_PATH", ":".join(folders), "before"))
+        named, tasks = name_directories(on.python, major(text_of(on.framework.cuda)) or 12, version)
+        message = f"Install the CUDA and cuDNN wheels that it needs, by its extras.{named}"
+        tasks = (install(on.python, spec), *tasks)
         fixes.insert(0, Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=_proof(on, version)))
         fixes += _found(on, version) if len(fixes) == 1 else []
     return tuple(fixes) or (_system(on),)
-
-
-def _of_wheels(on: OnFramework, needs: Sequence[Need]) -> list[str]:
-    """The directories in which wheels lay these libraries: those for CUDA 13 share one, but for cuDNN's."""
-    cuda, site = major(text_of(on.framework.cuda)) or 12, text_of(on.python.site_packages)
-    rows = [row for need in needs if (row := library_of(need.soname))]
-    own = (row.folder if cuda < 13 or not row.soname else f"cu{cuda}" for row in rows)
-    return [f"{site}/nvidia/{folder}/lib" for folder in dict.fromkeys(own)] if site else []
 
 
 def _proof(on: OnFramework, version: str) -> Task:
@@ -79,13 +69,10 @@ def _can_preload(version: str) -> bool:
 
 def _system(on: OnFramework) -> Fix:
     cuda = major(text_of(on.framework.cuda)) or 12
-    names = [f"nvidia-{part}-cu{cuda}" for part in ("cublas", "cuda-runtime", "cudnn", "cufft", "curand")]
-    tasks: Tasks = (install(on.python, *names),)
-    message = f"Install CUDA {cuda}'s libraries as wheels."
-    if folders := _of_wheels(on, missing(on)):
-        message += " Then name their directories where the program is started, unless it imports torch first."
-        tasks = (*tasks, export("LD_LIBRARY_PATH", ":".join(folders), "before"))
-    return Fix(message, tasks, "reinstall-package", verify=onnxruntime_verify(on.python))
+    named, tasks = name_directories(on.python, cuda, text_of(on.framework.version))
+    message = f"Install CUDA {cuda}'s libraries as wheels.{named}"
+    wheels = install(on.python, *(f"nvidia-{part}-cu{cuda}" for part in WHEELS))
+    return Fix(message, (wheels, *tasks), "reinstall-package", verify=onnxruntime_verify(on.python))
 
 
 @check(

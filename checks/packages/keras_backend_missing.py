@@ -1,7 +1,7 @@
 """Keras 3 whose backend is not installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import jax_extra, verify
+from gpudoctor.fixes.frameworks import install_framework, jax_extra, verify
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.torch_build import torch_choice
 from gpudoctor.knowledge.python_rules import python_rules
@@ -42,6 +42,8 @@ def _install(on: OnPython, backend: str) -> Task:
     if backend == "torch":
         choice = torch_choice(on.facts, on.python)
         return install(on.python, backend, index=choice.index if choice else None)
+    if backend == "tensorflow" and (found := install_framework(on.facts, on.python, backend)):
+        return found[0].tasks[0]
     extra = jax_extra(on.facts, None) if backend == "jax" else "and-cuda"
     return install(on.python, f"{backend}[{extra}]")
 

@@ -115,3 +115,16 @@ def test_a_build_without_any_toolkit_says_so() -> None:
     said = extracted("no_toolkit", [line], change(with_framework(framework()), "toolkits.nvccs", ()))
     assert (said.details, said.confirmed) == (("No nvcc was found on this machine.",), True)
     assert extracted("no_toolkit", [line]) == NOTHING
+
+
+def test_numba_gets_the_compiler_of_the_drivers_release() -> None:
+    line = "numba.cuda.cudadrv.error.NvvmSupportError: libNVVM cannot be found."
+    older = change(
+        change(with_framework(framework()), "nvidia.cuda.version", "12.4"), "nvidia.nvml.cuda_version", "12.4"
+    )
+    (fix,) = extracted("numba_compiler", [line], older).fixes
+    pins = "'numba-cuda[cu12]' 'nvidia-cuda-nvcc-cu12==12.4.*' 'nvidia-cuda-nvrtc-cu12==12.4.*'"
+    assert typed(fix.tasks) == (f"/opt/env/bin/python -m pip install {pins}",)
+    newest = change(older, "nvidia.cuda.version", "12.9")
+    assert extracted("numba_compiler", [line], newest) == NOTHING
+    assert extracted("numba_compiler", [line]) == NOTHING

@@ -43,7 +43,7 @@ READERS = {
     "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
     "frameworks": (
         "torch_driver", "cuda_build", "ptx_versions", "onnxruntime_library", "torch_pair", "cuda_libraries",
-        "jax_library", "cupy_library", "asked_available", "jax_plugin", "missing_framework",
+        "jax_library", "cupy_library", "asked_available", "jax_plugin", "missing_framework", "numba_compiler",
     ),
     "faults": ("xid", "sxid", "assertion", "oops"),
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),

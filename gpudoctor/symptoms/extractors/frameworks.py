@@ -19,10 +19,11 @@ from gpudoctor.fixes.by_message import (
     without_library_path,
 )
 from gpudoctor.fixes.notebook_kernels import register
-from gpudoctor.fixes.python import install
+from gpudoctor.fixes.python import conda_of, install
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
+from gpudoctor.knowledge.toolkits import toolkits
 from gpudoctor.maybe import phrase
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
@@ -82,6 +83,22 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
         fixes.append(Fix(f"{message}then let the build see it.", (build,)))
     missing = f"{one.title} is not installed in {' or '.join(python.path for python in checked)}"
     return Extracted(meaning=missing, fixes=tuple(fixes), decided=True)
+
+
+def numba_compiler(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Numba without a compiler: one of the driver's CUDA release, since the driver takes no newer one's PTX."""
+    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    cuda = driver_cuda(facts) if facts and re.search("(?i)nvvm", lines[0]) else None
+    if cuda is None or len(checked) != 1 or conda_of(checked[0]):
+        return NOTHING
+    ours = cuda.partition(".")[0]
+    newest = [one for one in toolkits().toolkit.releases if one.partition(".")[0] == ours][-1:]
+    if ours != "12" or [cuda] == newest:  # the wheels of later majors have other names, and need no pin here
+        return NOTHING
+    pins = [f"nvidia-cuda-{part}-cu{ours}=={cuda}.*" for part in ("nvcc", "nvrtc")]
+    message = f"Install Numba's CUDA target, with the compiler of the driver's CUDA release, {cuda}."
+    task = install(checked[0], f"numba-cuda[cu{ours}]", *pins)
+    return Extracted(fixes=(Fix(message, (task,), "reinstall-package"),), decided=True)
 
 
 def _notebook(module: str, title: str, python: Python) -> Extracted:

@@ -48,6 +48,9 @@ def test_both_packages() -> None:
     assert one(both_packages, environment(ill)) == ("problem", expected)
     assert severity(both_packages, environment(ill)) == "fail"
     said = commands(both_packages, environment(ill))
+    assert "export LD_LIBRARY_PATH=" in said
+    assert "/nvidia/cuda_runtime/lib:" in said
+    assert "LD_LIBRARY_PATH" not in commands(both_packages, environment(ill, torch()))
     assert "uninstall -y onnxruntime onnxruntime-gpu" in said
     assert "pip install 'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in said
     assert severity(both_packages, environment(ort(others=(("onnxruntime", "1.22.0"),)))) == "warn"
