@@ -295,6 +295,19 @@ def test_a_program_stopped_by_the_terminal_stops_us_and_goes_on_with_us(
     assert (child.returncode, out) == (0, b"on")
 
 
+def test_who_suspends_us_for_a_while_does_the_program_no_harm(
+    background: Callable[..., "subprocess.Popen[bytes]"],
+) -> None:
+    child = background("ready()\nsys.exit(5 if sys.stdin.readline() == 'on\\n' else 6)", stdin=subprocess.PIPE)
+    time.sleep(0.3)  # it waits by now
+    child.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    child.send_signal(signal.SIGCONT)
+    time.sleep(0.3)
+    out, _ = child.communicate(b"on\n", timeout=20)
+    assert (child.returncode, out) == (5, b"")
+
+
 # -- the diagnosis -------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ POSIX_ALONE = (
 SIGNALS = (
     "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCONT", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGRTMIN", "SIGSTOP", "SIGTSTP",
     "SIGTTIN", "SIGTTOU", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGXFSZ", "pthread_sigmask", "setitimer", "sigtimedwait",
+    "sigwaitinfo",
 )  # fmt: skip
 MODULES = ("fcntl", "grp", "pty", "pwd", "readline", "resource", "termios", "tty")
 

@@ -5,8 +5,9 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Thread, get_ident
 from typing import NamedTuple
 
 from gpudoctor.cli.run_program.log_tail import Tail
@@ -60,7 +61,8 @@ def run(argv: Sequence[str], env: Mapping[str, str], begun: Callable[[int], obje
             relay.start()
         if begun is not None:
             begun(pid)
-        code, number, asked = _wait(pid, mine, relays)
+        with _looking():
+            code, number, asked = _wait(pid, mine, relays)
         for relay in relays:
             relay.end(QUIET)
     finally:
@@ -113,13 +115,34 @@ def _same(one: int, other: int) -> bool:
 # -- signals and the end -------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _looking() -> Iterator[None]:
+    """Have this thread woken once in a while.
+
+    sigtimedwait would wake by itself. But when the process was stopped meanwhile (by SIGSTOP, by the terminal, by a
+    container that is paused) for longer than the time to wait, Python's returns what the kernel never filled in: a
+    signal that nobody sent, which the program then got.
+    """
+    us, over = get_ident(), Event()
+
+    def wake() -> None:
+        while not over.wait(LOOK):
+            signal.pthread_kill(us, signal.SIGCHLD)
+
+    Thread(target=wake, daemon=True, name="look").start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
 def _wait(pid: int, mine: set[signal.Signals], relays: Sequence[Relay]) -> tuple[int, int, bool]:
     """Pass on signals until the program has ended: its code, its signal, and whether it was asked to end."""
     asked = False
     while True:
-        info = signal.sigtimedwait(mine, LOOK)
-        number = signal.Signals(info.si_signo) if info else signal.SIGCHLD
-        if info is None or number == signal.SIGCHLD:
+        info = signal.sigwaitinfo(mine)
+        number = signal.Signals(info.si_signo)
+        if number == signal.SIGCHLD:
             ended = _collected(pid, relays)
             if ended is not None:
                 return *ended, asked
