@@ -1,21 +1,17 @@
 """ONNX Runtime that does not find CUDA's libraries."""
 
-from collections.abc import Sequence
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Need
 from gpudoctor.fixes.frameworks import onnxruntime_verify
 from gpudoctor.fixes.onnxruntime_libraries import WHEELS, name_directories
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import onnxruntime
-from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import other_majors
 from gpudoctor.queries.onnxruntime import is_left_to_program, loads_with_torch, missing, words
 from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, onnxruntimes
-from gpudoctor.tasks import Task, Tasks, export, query, unset
+from gpudoctor.tasks import Task, export, query, unset
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

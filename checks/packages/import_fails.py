@@ -201,7 +201,7 @@ def import_fails(on: OnPython) -> Problem | None:
         return None
     failing = (each for each, _ in failures(on.python) if not _of_command(each))
     others = sorted({each.package for each in failing} - {one.package})
-    more = f" The import of {', '.join(others)} fails, too." if others else ""
+    more = f" Imports within {', '.join(others)} fail, too." if others else ""
     name = f"{one.package} {one.version}"
     if one.died:
         message = f"{one.statement} ({name}) crashes with {one.died}.{more}"

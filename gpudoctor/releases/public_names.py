@@ -104,16 +104,27 @@ class PublicNames:
         return _is_lazy(tree) and self._lazily(module, tree, name)
 
     def _lazily(self, module: SourceModule, tree: ast.Module, name: str) -> bool:
-        """Whether a module that loads names at their first use knows this one: it lists it, or one below defines it."""
+        """Whether a module that loads names at their first use knows this one: it lists it, or one below defines it.
+
+        One below whose names are listed does not count: what the list leaves out is not exported any more.
+        """
         if any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree)):
             return True
         below = os.path.dirname(module.file) if module.package else ""
         for folder, _, files in os.walk(below) if below else ():
             for file in files:
                 inner = self._tree(os.path.join(folder, file)) if file.endswith(".py") else None
-                if inner and any(isinstance(n, _DEFINITIONS) and n.name == name for n in inner.body):
+                defines = inner and any(isinstance(n, _DEFINITIONS) and n.name == name for n in inner.body)
+                if defines and not self._lists(folder, file.removesuffix(".py")):
                     return True
         return False
+
+    def _lists(self, folder: str, module: str) -> bool:
+        """Whether the package in a directory lists what one of its modules exports, by the module's name."""
+        around = self._tree(os.path.join(folder, "__init__.py"))
+        return around is not None and any(
+            isinstance(node, ast.Constant) and node.value == module for node in ast.walk(around)
+        )
 
     def _definition(self, module: SourceModule, name: str, depth: int) -> "tuple[SourceModule, _Definition] | None":
         """The class or function behind a name, and the module in which it is written."""

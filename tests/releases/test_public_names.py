@@ -20,6 +20,8 @@ FILES = {
     "pack/base.py": "class Base:\n    def __init__(self, seed=0): ...\n",
     "pack/lazy/__init__.py": "names = {'deep': ['Deep']}\ndef __getattr__(name): ...\n",
     "pack/lazy/far/away.py": "class Far: ...\n",
+    "pack/lazy/listed/__init__.py": "names = {'inside': ['Kept']}\ndef __getattr__(name): ...\n",
+    "pack/lazy/listed/inside.py": "class Kept: ...\nclass Dropped: ...\n",
     "pack/fast.cpython-311-x86_64-linux-gnu.so": "",
     "pack/broken.py": "def half(:\n",
     "pack/typed.py": "if TYPE_CHECKING:\n    from .base import Base\nelse:\n    real = 1\nseen[key] = 2\n",
@@ -52,6 +54,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> PublicNames:
         ("pack.lazy.Deep", True),  # listed for a `__getattr__`
         ("pack.lazy.Far", True),  # defined below a package that loads its names late
         ("pack.lazy.Nowhere", False),
+        ("pack.lazy.listed.Kept", True),
+        ("pack.lazy.Dropped", False),  # defined below, and left out of the list there
         ("pack.fast.anything", True),  # machine code, which is not read
         ("pack.broken.half", False),
         ("space.part", True),  # a package without __init__.py
