@@ -5,7 +5,7 @@ from gpudoctor.facts import Framework
 from gpudoctor.fixes.by_message import assumed_cuda
 from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
-from gpudoctor.knowledge.python_rules import Engine, python_rules
+from gpudoctor.knowledge.python_rules import CompilingEngine, python_rules
 from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.knowledge.torch import cuda_variant
 from gpudoctor.maybe import known
@@ -37,7 +37,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return (*(fix for name in names for fix in _ready(on, name, wanted)), *without, *fixes)
 
 
-def _without(row: Engine) -> Fix:
+def _without(row: CompilingEngine) -> Fix:
     """Let a program do without what it has compiled."""
     (name, value) = next(iter(row.off.items()))
     message = f"Let {row.package} do without what {row.compiles} compiles for it, at the cost of some speed."

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.knowledge.errors import holds_at_start
+from gpudoctor.knowledge.errors import holds_at_start, needs_reboot
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
@@ -15,11 +15,11 @@ _LOG = Fix(
     (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid|nvidia"), query("tail", "-n", "30")),),
 )
 _REBOOT = Fix("Reboot.", (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
-_GONE = (15, 16)  # GPU_IS_LOST, RESET_REQUIRED: without NVML there is nothing that resets one GPU
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return (_LOG, _REBOOT) if facts.nvidia.nvml.code in _GONE else (_LOG,)
+    code = known_or(facts.nvidia.nvml.code, None)
+    return (_LOG, _REBOOT) if code is not None and needs_reboot(code) else (_LOG,)
 
 
 @check(

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Severity
 from gpudoctor.checks.onnxruntime import ONNXRUNTIME
 from gpudoctor.families import rivals
-from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_verify
+from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_runs, onnxruntime_verify
 from gpudoctor.fixes.onnxruntime_libraries import name_directories
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import onnxruntime
@@ -11,7 +11,6 @@ from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.onnxruntime import packages
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnFramework
-from gpudoctor.tasks.as_typed import shown
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -28,8 +27,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         f"other. Look what brought the CPU package back (`pip show onnxruntime`, Required-by).{lasting(on.facts)}"
     )
     preload = bool(gpu and number and onnxruntime.can_preload(number))
-    row = onnxruntime.release(number) if gpu and number else None
-    if row and number and "[cuda" in shown(commands[-1]):
+    row = onnxruntime.release(number) if gpu and number and onnxruntime_runs(on.facts, number) else None
+    if row and number and row.extras:  # the wheels of its libraries come with it
         named, tasks = name_directories(on.python, int(row.cuda), number)
         message, commands = f"{message}{named}", (*commands, *tasks)
     return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python, preload=preload)),)

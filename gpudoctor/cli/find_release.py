@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from gpudoctor.releases.search import ExaminedRelease, ReleaseSearch, WantedName
 
 DESCRIPTION = """Find the release of a package that has a module, a name or an argument that the installed one lacks.
-pip unpacks one release of each of some minor releases into a temporary directory, where they are read, not imported.
-The newest one before the installed release is taken; if the newest of all has the name, the first major release after
-it. The last line shows the command that installs it."""
+pip unpacks the last release of some minor releases into a temporary directory, where they are read and never imported.
+If the newest of all has the name, the first major release that has it is chosen, else the newest before the installed
+release. The last line shows the command that installs it."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:

@@ -74,8 +74,8 @@ def refusal(
     # Its own words are evidence: where this is a consequence, the root cause has shown them already.
     named = named_cause(live, "no-gpu")
     said = (*_once((*_evidence(live), *(named[:1] if named else ()), last_words(live))), driver)
-    one = f"does not use {gpu_name(gpus[0])}"
-    message = f"{name} {one if len(gpus) == 1 else f'uses none of the {len(gpus)} GPUs'}."
+    none = f"does not use {gpu_name(gpus[0])}" if len(gpus) == 1 else f"uses none of the {len(gpus)} GPUs"
+    message = f"{name} {none}."
     cause = named[1].sentence if named else None
     return Problem(message, evidence=tuple(e for e in said if e), cause=cause, severity=severity)
 

@@ -29,7 +29,7 @@ def pip(installer: Installer, interpreter: str, verb: str, *arguments: str, env:
     return cmd(*first, *arguments, env=env, note=note, packages=PackageChange(interpreter, installer, resolve))
 
 
-class Source(NamedTuple):
+class OneIndex(NamedTuple):
     """How a command asks one package index alone."""
 
     options: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Source(NamedTuple):
     note: str = ""
 
 
-def only(installer: Installer, index: str | None, configured: str | None) -> Source:
+def only(installer: Installer, index: str | None, configured: str | None) -> OneIndex:
     """The index that a command asks, without those of the user's configuration.
 
     pip takes the highest release of all indexes, so that an extra one has its way; a variable replaces those of
@@ -50,14 +50,14 @@ def only(installer: Installer, index: str | None, configured: str | None) -> Sou
         configured: the variable or file that adds further indexes; None: nothing does.
     """
     if index is None:
-        return Source()
+        return OneIndex()
     source = ("--index-url", index)
     if configured is None:
-        return Source(source)
+        return OneIndex(source)
     if installer == "uv":
-        return Source(before_others(index), note=f"--index comes before the indexes of {configured}.")
+        return OneIndex(before_others(index), note=f"--index comes before the indexes of {configured}.")
     note = f"PIP_EXTRA_INDEX_URL keeps pip from another build that the extra index of {configured} may have."
-    return Source(source, (("PIP_EXTRA_INDEX_URL", index),), note)
+    return OneIndex(source, (("PIP_EXTRA_INDEX_URL", index),), note)
 
 
 def before_others(index: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.queries.packages import answered
 from gpudoctor.targets import gpus_of, has_nvidia, in_container
 from gpudoctor.tasks import Manual
 from gpudoctor.tasks.as_typed import shown
@@ -262,7 +263,7 @@ def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
 
 def _for_this_gpu(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
     """The commands with PyTorch's index for the GPU and the driver here; a release that is named stays with its own."""
-    found = [python for python in facts.pythons if python.error is None]
+    found = answered(facts)
     if len(found) != 1 or not gpus_of(facts, "nvidia") or not any(map(_TORCH_INDEX.search, lines)):
         return lines
     from gpudoctor.fixes.torch_build import torch_choice  # few messages are about PyTorch's builds
@@ -280,7 +281,7 @@ def _with_toolkit(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
         return lines
     from gpudoctor.fixes.toolkit import add_repository, packaged  # few messages are about compilers
 
-    found = [python for python in facts.pythons if python.error is None]
+    found = answered(facts)
     built = next((f.cuda for f in found[0].frameworks if f.name == "torch"), None) if len(found) == 1 else None
     release = packaged(facts, built if isinstance(built, str) and "." in built else f"{named[1]}.{named[2]}")
     first = tuple(shown(task) for task in add_repository(facts))
@@ -294,7 +295,7 @@ def _with_toolkit(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
 
 def _with_companions(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
     """The commands that install PyTorch with what is here of the packages that belong to its release."""
-    found = [python for python in facts.pythons if python.error is None]
+    found = answered(facts)
     there = {one.name for one in known_or(found[0].packages, ())} if len(found) == 1 else set()
     names = [name for name in ("torchvision", "torchaudio") if name in there]
     return tuple(
@@ -305,7 +306,7 @@ def _with_companions(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
 
 def _by_checked(command: str, lines: Sequence[str], facts: Facts) -> str:
     """The command for the interpreter that was checked, where it is one into which packages can be installed."""
-    found = [python for python in facts.pythons if python.error is None]
+    found = answered(facts)
     asks = any(_WHICH in one for one in lines)  # which Python runs is what the step is about
     if asks or len(found) != 1 or found[0].externally_managed is True:
         return command

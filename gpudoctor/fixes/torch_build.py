@@ -52,7 +52,7 @@ def _same_release(
 ) -> tuple[torch.TorchChoice, tuple[str, ...]] | None:
     """The build for this machine of the PyTorch release that is installed, and what is installed for it.
 
-    None where it has no such build, or none that can be told.
+    None where it has no such build, or none that is known.
     """
     version = text_of(framework.version)
     if not version[:1].isdigit() or is_own_build(version):

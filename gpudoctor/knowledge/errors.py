@@ -18,10 +18,12 @@ class ErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         rows: they.
         init: the codes whose causes hold where the library's start returns them.
+        reboot: those of a GPU that only a reboot brings back where the library does not start.
     """
 
     rows: tuple[tuple[int, str, str, str], ...]
     init: tuple[int, ...] = ()
+    reboot: tuple[int, ...] = ()
 
 
 class Errors(KnowledgeTable, frozen=True):
@@ -115,6 +117,11 @@ def nvml_error(code: int) -> Error | None:
 def holds_at_start(code: int) -> bool:
     """Whether the usual causes of an NVML code are those of nvmlInit as well; others are of a question to a GPU."""
     return code in load("nvml_errors", Errors).error.init
+
+
+def needs_reboot(code: int) -> bool:
+    """Whether an NVML code that nvmlInit returns is of a GPU that only a reboot brings back."""
+    return code in load("nvml_errors", Errors).error.reboot
 
 
 @cache

@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class DriverRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OllamaDriver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The oldest branch of NVIDIA's driver with which Ollama uses a GPU.
 
     Attributes:
@@ -42,7 +42,7 @@ class OllamaRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vulkan: str
     nixos_packages: str
     needs_driver: str
-    driver: tuple[DriverRow, ...]
+    driver: tuple[OllamaDriver, ...]
     vulkan_beside: str
     only_named: str
     gfx: tuple[str, ...]

@@ -36,7 +36,7 @@ class OldestNvcc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unless: tuple[str, ...] = ()
 
 
-class Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CompilingEngine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Releases of a program, from `since` to before `before`, that have another package compile when they start.
 
     Attributes:
@@ -64,7 +64,7 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ready: dict[str, str]
     floor: dict[str, tuple[str, str, str]]  # first release, compute capabilities: from the first, below the second
     oldest: tuple[OldestNvcc, ...]
-    engine: tuple[Engine, ...]
+    engine: tuple[CompilingEngine, ...]
 
 
 class CudaIndex(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

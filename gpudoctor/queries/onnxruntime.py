@@ -24,19 +24,23 @@ def is_left_to_program(on: OnFramework | OnLive) -> bool:
     That is how the vendor documents it, so the environment is complete:
     https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#preload-dlls
     """
-    lacking = [need for need in needs_of(on.framework) if need.path is None]
     version = text_of(on.framework.version)
     able = version[:1].isdigit() and onnxruntime.can_preload(version)
-    return able and bool(lacking) and all(need.wheel for need in lacking)
+    return able and _in_wheels(on)
 
 
 def loads_with_torch(on: OnFramework | OnLive) -> bool:
     """Whether all libraries are in installed wheels that a program loads by importing PyTorch first."""
-    lacking = [need for need in needs_of(on.framework) if need.path is None]
     torch = one_of(on.python, "torch")
     ours, theirs = on.framework.cuda, torch.cuda if torch else None
     same = isinstance(ours, str) and isinstance(theirs, str) and major(ours) == major(theirs)
-    return same and bool(lacking) and all(need.wheel for need in lacking)
+    return same and _in_wheels(on)
+
+
+def _in_wheels(on: OnFramework | OnLive) -> bool:
+    """Whether the loader does not find libraries, all of which installed wheels contain."""
+    lacking = [need for need in needs_of(on.framework) if need.path is None]
+    return bool(lacking) and all(need.wheel for need in lacking)
 
 
 def packages(on: OnFramework) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sized
 
 from gpudoctor.facts import Facts, FileOverlap, Package, Python
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import Engine, RunTimePtx, first_for_numpy2, python_rules
+from gpudoctor.knowledge.python_rules import CompilingEngine, RunTimePtx, first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.name_pattern import stands_for
@@ -23,6 +23,11 @@ def packages_of(python: Python) -> tuple[Package, ...]:
     for package in () if isinstance(python.packages, Unknown) else python.packages:
         found.setdefault(package.name, package)
     return tuple(found.values())
+
+
+def answered(facts: Facts | None) -> list[Python]:
+    """The examined interpreters that answered; none without facts."""
+    return [python for python in facts.pythons if python.error is None] if facts else []
 
 
 def python_minor(python: Python) -> str | None:
@@ -69,7 +74,7 @@ def may_compile(python: Python) -> list[str]:
     return sorted(name for name in rules.sometimes & there if rules.ready.get(name) not in there)
 
 
-def starting(facts: Facts, python: Python) -> list[Engine]:
+def starting(facts: Facts, python: Python) -> list[CompilingEngine]:
     """The programs that have another package of the environment compile when they start.
 
     Raises:

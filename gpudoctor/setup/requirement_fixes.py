@@ -10,6 +10,7 @@ from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.fixes.driver import best_branch, flavor_for, generations_of, install_driver
 from gpudoctor.knowledge import drivers
+from gpudoctor.queries.packages import answered
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.setup import driver, environment, planner
 from gpudoctor.setup.plan import SetupStep, Wheel
@@ -110,11 +111,11 @@ def _has_ended(end: str | None, today: str) -> bool:
 
 def _framework(facts: Facts, name: str, wanted: object) -> Fix | None:
     """The wheel that meets a demand, into the environment that was checked, with the driver that is there."""
-    answered = [python for python in facts.pythons if python.error is None]
-    own = [python for python in answered if any(one.name == name for one in python.frameworks)]
-    if not answered or (own and not isinstance(wanted, SpecifierSet)):
+    there = answered(facts)
+    own = [python for python in there if any(one.name == name for one in python.frameworks)]
+    if not there or (own and not isinstance(wanted, SpecifierSet)):
         return None  # it is there, and what it sees no wheel changes
-    request = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no", upgrade=True)
+    request = SetupRequest(frameworks=(name,), into=(own or there)[0].path, driver="no", upgrade=True)
     made = planner.plan(facts, request)
     for wheel in made.wheels:
         fitting = _fitting(wheel, wanted) if isinstance(wanted, SpecifierSet) else wheel

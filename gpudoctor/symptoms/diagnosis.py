@@ -177,7 +177,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
     quiet = {id_ for row, _ in log.harmless.values() for id_ in row.explains}
-    read = {hit.symptom.id: _told(hit, log, facts) for hit in log.hits.values()}
+    read = {hit.symptom.id: _extracted_from(hit, log, facts) for hit in log.hits.values()}
     meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not read[hit.symptom.id].harmless]
     ids = {hit.symptom.id for hit in meant}
     follow = {id_ for hit in meant for id_ in hit.symptom.explains}
@@ -194,8 +194,8 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
         rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
         cases.append(_Case(rank, hit.line, hit, None, said, findings))
     # What led to a message that is known says no more than that: KeyError: 'qwen3'.
-    told = [one for one in _raised(log) if not (meant and one.passed_on and _OWN.match(one.text))]
-    for number, one in enumerate(told):
+    raised = [one for one in _raised(log) if not (meant and one.passed_on and _OWN.match(one.text))]
+    for number, one in enumerate(raised):
         own = areas_of(one.packages)
         findings = saying(one.text, found, one.frames) or explaining(GPU_CHECKS if one.gpu else (), own, found)
         said = mismatch(one.text, one.frames, facts, one.file)
@@ -211,14 +211,10 @@ def _machine_of(marks: LogMarks) -> Facts:
     return Facts(host=Host(system="Windows"), pythons=(Python(path=python),) if python else ())
 
 
-def _told(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
+def _extracted_from(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
     """What a message's words tell; where its row is about two packages, its traceback tells which."""
     of_cupy = hit.symptom.tells == "soname" and "cupy" in hit.frames  # which brings its own, by an extra
     said = extracted("cupy_library" if of_cupy else hit.symptom.tells, _read(hit, log), facts)
-    if "'pkg_resources'" in hit.text and "wheel-failed" in log.hits and "pip" in hit.frames:
-        from gpudoctor.symptoms.extractors.absent_packages import without_pkg_resources
-
-        return without_pkg_resources()
     if hit.symptom.tells == "missing_module":  # of a package that is installed: of another release than this one
         return of_release if (of_release := mismatch(hit.text, hit.frames, facts)) is not NOTHING else said
     lines = [line for fix in hit.symptom.fixes for line in fix.commands if isinstance(line, str)]
@@ -286,7 +282,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
         # What Python raises in words that have nothing to do with GPUs is near to no row.
         asks = not own and (case.raised.gpu or case.raised.program != "Python")
         inside = case.raised.frames[0] if own and case.raised.frames else ""
-        told, unknown = case.reported, OWN_WORDS if own else UNKNOWN_WORDS
+        unknown = OWN_WORDS if own else UNKNOWN_WORDS
         if inside and inside not in BY_MODULE:
             unknown = f"an error that gpudoctor does not know, in the code of {inside}"
         words = _ABOUT_GPU if case.raised.gpu else _EXPLAINED_HERE
@@ -295,13 +291,13 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
             role=role,
             program=case.raised.program,
             message=case.raised.text,
-            meaning=told.meaning or (words if case.findings else unknown),
+            meaning=case.reported.meaning or (words if case.findings else unknown),
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
-            nearest=nearest(case.raised.text) if asks and not (case.findings or told.meaning) else (),
-            fixes=() if case.findings else fix_entries(told.fixes, facts),
-            unexplained=not (case.findings or told.decided),
+            nearest=nearest(case.raised.text) if asks and not (case.findings or case.reported.meaning) else (),
+            fixes=() if case.findings else fix_entries(case.reported.fixes, facts),
+            unexplained=not (case.findings or case.reported.decided),
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom

@@ -119,9 +119,9 @@ def _same(one: int, other: int) -> bool:
 def _looking() -> Iterator[None]:
     """Have this thread woken once in a while.
 
-    sigtimedwait would wake by itself. But when the process was stopped meanwhile (by SIGSTOP, by the terminal, by a
-    container that is paused) for longer than the time to wait, Python's returns what the kernel never filled in: a
-    signal that nobody sent, which the program then got.
+    sigtimedwait would wake by itself. But when the process was stopped meanwhile (by SIGSTOP, or by the terminal) for
+    longer than the time to wait, Python's returns what the kernel never filled in (3.10 to 3.13): a signal that nobody
+    sent, which the program then got.
     """
     us, over = get_ident(), Event()
 

@@ -11,11 +11,15 @@ from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.python_rules import companion_for
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.extensions import COMPANIONS
-from gpudoctor.queries.packages import numbers, release
+from gpudoctor.queries.packages import answered, numbers, release
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.targets import torches
 from gpudoctor.tasks import Shell, Tasks, cmd, query
 
+# What pip and uv write after the output of a build.
+IN_BUILD = re.compile(
+    r"\[end of output\]|declare it as a build dependency|originates from a subprocess|Failed to build '"
+)
 # Gone from Python 3.12, and from setuptools 82, which brought both.
 _OF_SETUPTOOLS = ("pkg_resources", "distutils")
 
@@ -28,6 +32,8 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:
     top = found[1].partition(".")[0]
     if top == "pip":
         return _without_pip(facts)
+    if top == "pkg_resources" and IN_BUILD.search(" ".join(lines[1:])):
+        return _without_pkg_resources()
     if top in _OF_SETUPTOOLS:
         return _of_setuptools(top, facts)
     message, commands = _into_python(distribution_of(top), facts)
@@ -55,7 +61,7 @@ def _of_setuptools(module: str, facts: Facts | None) -> Extracted:
     )
 
 
-def without_pkg_resources() -> Extracted:
+def _without_pkg_resources() -> Extracted:
     """A package whose setup.py imports pkg_resources, in the environment that pip makes for each build."""
     meaning = "pip builds a package with setuptools 82 or newer, which has no pkg_resources; its setup.py needs it"
     file = '"$PWD/build-constraints.txt"'
@@ -72,7 +78,7 @@ def without_pkg_resources() -> Extracted:
 
 def _without_pip(facts: Facts | None) -> Extracted:
     """Bring pip into an environment, as uv makes them without it; Python itself has a copy."""
-    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    checked = answered(facts)
     path = checked[0].path if len(checked) == 1 else PYTHON
     own = Fix(
         "Put pip into it: Python brings a copy.", (cmd(path, "-m", "ensurepip", "--upgrade"),), "reinstall-package"
@@ -109,7 +115,7 @@ def renamed_package(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if found is None:
         return NOTHING
     old, new = found.groups()
-    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    checked = answered(facts)
     from gpudoctor.fixes.python import uninstall  # for few messages
 
     remove = uninstall(checked[0], old) if len(checked) == 1 else cmd(PYTHON, "-m", "pip", "uninstall", "-y", old)
@@ -123,7 +129,7 @@ def _into_python(name: str, facts: Facts | None) -> tuple[str, Tasks]:
     """How to install a package into the Python that ran: the one that was checked, where that is one alone."""
     from gpudoctor.fixes.python import install  # for few messages
 
-    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    checked = answered(facts)
     if len(checked) == 1 and checked[0].externally_managed is not True:
         return f"Install {name} into the Python that was checked.", (install(checked[0], name),)
     which = query("python", "-c", "import sys; print(sys.executable)")

@@ -25,16 +25,16 @@ from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.knowledge.toolkits import toolkits
 from gpudoctor.maybe import phrase
+from gpudoctor.queries.packages import answered
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.symptoms.extractors.absent_packages import IN_BUILD
 from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driver_found
 from gpudoctor.symptoms.extractors.software import soname
 from gpudoctor.targets import gpus_of, torches
 from gpudoctor.tasks import Placeholder, Shell, cmd, code, export, query
 from gpudoctor.tasks.placeholders import PACKAGE
 
-# What pip and uv write after the output of a build.
-_IN_BUILD = re.compile(r"\[end of output\]|declare it as a build dependency|originates from a subprocess")
 _ENV = Placeholder("YOUR_ENV", "the directory of the environment in which it is False")
 
 
@@ -61,8 +61,8 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """A framework that no checked Python has: the build for this machine, chosen as checks and `setup` choose it."""
     found = re.search(r"No module named '(\w+)'|\b(\w+) is not installed", " ".join(lines[:1]), re.I)
     one = BY_MODULE.get((found[1] or found[2]).lower().removesuffix("lib")) if found else None
-    checked = [python for python in facts.pythons if python.error is None] if facts else []
-    if facts is not None and checked and one is not None and _IN_BUILD.search(" ".join(lines[1:])):
+    checked = answered(facts)
+    if facts is not None and checked and one is not None and IN_BUILD.search(" ".join(lines[1:])):
         return _isolated(one.module, one.title, checked, facts)
     if facts is None or one is None or not checked:
         return NOTHING
@@ -87,7 +87,7 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
 
 def numba_compiler(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Numba without a compiler: one of the driver's CUDA release, since the driver takes no newer one's PTX."""
-    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    checked = answered(facts)
     cuda = driver_cuda(facts) if facts and re.search("(?i)nvvm", lines[0]) else None
     if cuda is None or len(checked) != 1 or conda_of(checked[0]):
         return NOTHING
