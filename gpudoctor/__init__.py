@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpudoctor.check_engine import Problem as Problem
     from gpudoctor.check_engine import Severity as Severity
     from gpudoctor.check_engine import Verdict as Verdict
-    from gpudoctor.expect.file_permissions import ExpectFileError as ExpectFileError
+    from gpudoctor.expect import ExpectFileError as ExpectFileError
     from gpudoctor.expect.record import RecordError as RecordError
     from gpudoctor.facts import Facts as Facts
     from gpudoctor.facts.facts_file import FactsFileError as FactsFileError

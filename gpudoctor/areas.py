@@ -21,7 +21,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.name_pattern import any_stands_for
 from gpudoctor.registry import AREAS, Area, Condition
 from gpudoctor.target_index import ONLY_WITH, TARGETS
-from gpudoctor.targets import has_dxg, wants_nvidia
+from gpudoctor.targets import has_amd, has_dxg, wants_nvidia
 
 
 def _uses(facts: Facts, framework: str) -> bool:
@@ -170,8 +170,14 @@ def _targets(place: str) -> Targets[Any]:
     return lambda facts: function(facts, *given)
 
 
+# Modules whose functions give no target without AMD hardware: only a machine with some imports them.
+_OF_AMD = ("queries.amd_boards:", "queries.amd_driver:", "queries.gfx:", "queries.rocr:")
+
+
 def _gives(place: str, facts: Facts) -> bool:
     """Whether the function of a place gives targets."""
+    if place.startswith(_OF_AMD) and not isinstance(facts.gpus, Unknown) and not has_amd(facts):
+        return False
     try:
         return any(True for _ in _targets(place)(facts))
     except Exception:  # a fact is unknown, or it is broken: the check reports it

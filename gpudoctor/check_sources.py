@@ -9,6 +9,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +90,23 @@ def _called(function: Callable[..., Any]) -> list[Callable[..., Any]]:
 def _named(function: Callable[..., Any]) -> Iterator[Any]:
     """What a function's text names: of its module, of what encloses it, and the attributes of these."""
     inner = inspect.getclosurevars(function).nonlocals
-    scope = {**function.__globals__, **inner}
+    scope = {**function.__globals__, **inner, **_imported(function)}
     for node in ast.walk(_tree(function)):
         if isinstance(node, ast.Name):
             yield scope.get(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             yield getattr(scope.get(node.value.id), node.attr, None)
+
+
+def _imported(function: Callable[..., Any]) -> dict[str, Any]:
+    """What a function imports of gpudoctor when it is called."""
+    found = {}
+    for node in ast.walk(_tree(function)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gpudoctor."):
+            module = import_module(str(node.module))
+            for one in node.names:
+                found[one.asname or one.name] = getattr(module, one.name, None)
+    return found
 
 
 def _functions(thing: Any) -> Iterable[Any]:

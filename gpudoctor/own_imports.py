@@ -16,6 +16,7 @@ from types import CodeType, ModuleType
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _HEADER = MAGIC_NUMBER + bytes(4)  # flags 0: to be compared with the source's time and size
 _WORD = 0xFFFFFFFF
+_MOST = 1 << 16  # bytes of bytecode that are read; no module of ours has as many
 
 
 class _Loader(SourceFileLoader):
@@ -27,13 +28,13 @@ class _Loader(SourceFileLoader):
             source = os.stat(self.path)
             file = os.open(_bytecode(self.path), os.O_RDONLY | os.O_CLOEXEC)
             try:
-                data = os.read(file, os.fstat(file).st_size)
+                data = os.read(file, _MOST)
             finally:
                 os.close(file)
         except OSError:
             return super().get_code(fullname)
         made_of = (int(source.st_mtime) & _WORD).to_bytes(4, "little") + (source.st_size & _WORD).to_bytes(4, "little")
-        if data[:16] == _HEADER + made_of:
+        if data[:16] == _HEADER + made_of and len(data) < _MOST:
             code = marshal.loads(memoryview(data)[16:])  # noqa: S302 - what Python itself would load
             if isinstance(code, CodeType) and code.co_filename == self.path:
                 return code

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.cluster import IgnoredDropIn
-from gpudoctor.fixes import container
+from gpudoctor.fixes import container, toolkit_install
 from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, phrase, phrases, text_of
@@ -153,7 +153,7 @@ def _newer_toolkit(facts: Facts) -> Fix:
         )
         return Fix(message, commands, "change-environment", needs="new pods of the operator", verify=ALLOCATABLE)
     message = f"Upgrade the NVIDIA Container Toolkit to {first} or newer, and configure containerd with it."
-    upgrade = container.toolkit_commands(facts)
+    upgrade = toolkit_install.toolkit_commands(facts)
     if not upgrade:
         message += f" NVIDIA's guide has this distribution's commands: {container.GUIDE}"
     return Fix(

@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.container import RESTART_DOCKER, older_toolkit
+from gpudoctor.fixes.container import RESTART_DOCKER
 from gpudoctor.fixes.driver import best_branch, install_driver
+from gpudoctor.fixes.toolkit_install import older_toolkit
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.containers import container_host

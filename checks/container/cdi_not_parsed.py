@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import toolkit_install
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import may_serve
@@ -60,7 +60,7 @@ def _older_toolkit(facts: Facts) -> tuple[Fix, ...]:
     before = container_toolkit().cdi.last_without
     message = f"Install toolkit {before}, which does not write that field, and hold it."
     generate = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
-    return container.older_toolkit(facts, before, message, generate)
+    return toolkit_install.older_toolkit(facts, before, message, generate)
 
 
 def _refusing(facts: Facts) -> list[str]:

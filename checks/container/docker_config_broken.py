@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import toolkit_install
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.containers import docker_host
 from gpudoctor.tasks import Shell, as_root, cmd
@@ -16,7 +16,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             (
                 cmd("python3", "-m", "json.tool", path),
                 as_root("nano", path, person=True),
-                *container.restart_docker(facts),
+                *toolkit_install.restart_docker(facts),
             ),
             "change-environment",
             root=True,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import toolkit_install
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.intel import intel_computers
 from gpudoctor.targets import amd_compute, has_nvidia, has_rocm, in_container, on_wsl
@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=filtered(query("docker", "info"), query("grep", "-i", "operating system")),
     )
     lacking = has_nvidia(facts) and known_or(facts.containers.toolkit, None) is None
-    return (back, container.install_toolkit(facts)) if lacking else (back,)
+    return (back, toolkit_install.install_toolkit(facts)) if lacking else (back,)
 
 
 @check(

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import container, toolkit_install
 from gpudoctor.fixes.system import install
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.containers import docker_host
@@ -19,9 +19,9 @@ _REFRESH = Fix(
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    toolkit: Tasks = container.install_toolkit(facts).tasks
+    toolkit: Tasks = toolkit_install.install_toolkit(facts).tasks
     if known_or(facts.containers.toolkit, None) is not None:
-        toolkit = (container.CONFIGURE, *container.restart_docker(facts))
+        toolkit = (container.CONFIGURE, *toolkit_install.restart_docker(facts))
     replace = Fix(
         "If that does not help, replace the snap with the distribution's Docker (or docker-ce from Docker's "
         "repository), which uses the host's toolkit. Images and volumes of the snap are not migrated: export them "

@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.container import GUIDE, TOOLKIT, older_toolkit
+from gpudoctor.fixes.container import GUIDE
 from gpudoctor.fixes.system import family_of, install
+from gpudoctor.fixes.toolkit_install import TOOLKIT, older_toolkit
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, present

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import not_run
-from gpudoctor.fixes import container
+from gpudoctor.fixes import container, toolkit_install
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.containers import docker_host
 from gpudoctor.tasks import Shell, as_root, cmd, unset
@@ -32,7 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
         shared = Fix(message, commands, "change-environment", impact="persistent", verify=container.PROOF)
         return (container.ROOTLESS_CDI, shared, system)
-    restart = container.restart_docker(facts)
+    restart = toolkit_install.restart_docker(facts)
     message = "Restart Docker: the runtime is in its configuration, but the running daemon has not loaded it yet."
     if not _in_config(facts):
         message = "Configure Docker for the nvidia runtime, and restart it."

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container, loading, system
+from gpudoctor.fixes import container, loading, system, toolkit_install
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.containers import container_host
@@ -34,7 +34,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(message, (), "reinstall-package", root=True, verify=_PROOF),)
     again = Fix(
         f"If {library} is of the toolkit itself: reinstall its packages.",
-        system.reinstall(facts, *container.TOOLKIT),
+        system.reinstall(facts, *toolkit_install.TOOLKIT),
         "reinstall-package",
         root=True,
         verify=_PROOF,

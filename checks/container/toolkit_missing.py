@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import container, toolkit_install
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import NOT_LOADED
 from gpudoctor.queries.containers import docker_host
@@ -10,7 +10,7 @@ from gpudoctor.queries.wanted import cuda_wanted
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return (container.install_toolkit(facts),)
+    return (toolkit_install.install_toolkit(facts),)
 
 
 @check(

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import toolkit_install
 from gpudoctor.maybe import known
 from gpudoctor.queries.containers import docker_host
 from gpudoctor.queries.packages import numbers
@@ -12,7 +12,7 @@ FIRST = (1, 8)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return (container.install_toolkit(facts),)
+    return (toolkit_install.install_toolkit(facts),)
 
 
 @check(

@@ -1,9 +1,8 @@
 """The driver found the card and could not initialize it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes import module
+from gpudoctor.fixes import NVIDIA_SMI, module
 from gpudoctor.fixes.card_firmware import look_at_card, power_cycle, video_bios
-from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.cause_groups import UNFIT

@@ -5,10 +5,10 @@ from collections import Counter
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import numbers_in
 from gpudoctor.facts import LogEvent
+from gpudoctor.fixes import NVIDIA_SMI
 from gpudoctor.fixes.boot import into_kernel
 from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.fixes.module import on_the_host
-from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.maybe import known_or, phrase

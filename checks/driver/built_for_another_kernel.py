@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import jetson, kernel_packages, module, prebuilt, system
+from gpudoctor.fixes import NVIDIA_SMI, jetson, kernel_packages, module, prebuilt, system
 from gpudoctor.fixes.hold import keep_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
@@ -26,7 +26,7 @@ def _other_build(facts: Facts) -> bool:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _other_build(facts):
         jetson_ = facts.host.platform == "jetson"
-        return jetson.matching_modules(facts) if jetson_ else kernel_packages.build_again(facts, system.NVIDIA_SMI)
+        return jetson.matching_modules(facts) if jetson_ else kernel_packages.build_again(facts, NVIDIA_SMI)
     return (*module.rebuild(facts, library_version(facts)), *keep_kernel(facts))
 
 

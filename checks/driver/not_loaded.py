@@ -2,8 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import kernel_packages, module
-from gpudoctor.fixes.system import NVIDIA_SMI
+from gpudoctor.fixes import NVIDIA_SMI, kernel_packages, module
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.cause_groups import NOT_LOADED, SURROUNDINGS
 from gpudoctor.queries.driver import module_version, not_wsl

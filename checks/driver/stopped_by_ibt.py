@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes import NVIDIA_SMI
 from gpudoctor.fixes.boot import kernel_parameter
-from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.cards import any_works
 from gpudoctor.queries.driver import own_kernel

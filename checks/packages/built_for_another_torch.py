@@ -9,7 +9,6 @@ from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import and_more, is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Tasks
@@ -69,6 +68,7 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
     from gpudoctor.fixes.other_torch import companions_of
     from gpudoctor.fixes.python import install, lasting
     from gpudoctor.fixes.torch_build import has_wheel_here
+    from gpudoctor.queries.gpus import nvidia_gpus
     from gpudoctor.queries.loading import import_of
 
     name, wanted = package.name, releases[-1]

@@ -44,8 +44,8 @@ def expecting(arguments: argparse.Namespace, options: "CheckOptions") -> "CheckO
 
 
 def _read(arguments: argparse.Namespace) -> "tuple[Expectation, ...]":
+    from gpudoctor.expect import ExpectFileError
     from gpudoctor.expect.discovery import expectations
-    from gpudoctor.expect.file_permissions import ExpectFileError
 
     recorded = arguments.facts is not None or arguments.demo is not None
     automatic = not recorded and not arguments.no_expect

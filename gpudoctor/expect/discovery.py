@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect import ExpectFileError
 
 if TYPE_CHECKING:
     from gpudoctor.expect.expectation import Expectation

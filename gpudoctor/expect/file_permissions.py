@@ -3,18 +3,11 @@
 import os
 import stat
 
+from gpudoctor.expect import ExpectFileError
+
 LIMIT = 256 << 10  # bytes; an expectation takes some hundred
 _CAREFULLY = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)  # as far as there
-_LONGEST = 600  # letters of a sentence, which may quote the file
 _LINES = 4 << 20  # bytes of /etc/passwd and /etc/group that are read
-
-
-class ExpectFileError(ValueError):
-    """The file cannot be used; the message is one sentence that names it, and the line where one is wrong."""
-
-    def __init__(self, message: str) -> None:
-        short = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."
-        super().__init__(short.replace("\n", "\\n"))
 
 
 def read(path: str) -> str:

@@ -6,8 +6,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from gpudoctor.check_engine import Severity
+from gpudoctor.expect import ExpectFileError
 from gpudoctor.expect.expectation import Expectation, slug
-from gpudoctor.expect.file_permissions import ExpectFileError, read
+from gpudoctor.expect.file_permissions import read
 from gpudoctor.expect.operators import OPERATORS
 from gpudoctor.expect.paths import PathError, resolve, split
 from gpudoctor.expect.toml_positions import line_of, lines

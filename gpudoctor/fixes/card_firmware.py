@@ -2,9 +2,9 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import NVIDIA_SMI
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.cloud import MOVES, another_host
-from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.targets import cards_of, in_container

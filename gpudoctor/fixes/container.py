@@ -1,7 +1,8 @@
-"""Fixes of containers: how each engine passes GPUs in, and how the NVIDIA Container Toolkit is installed."""
+"""Fixes of containers: how each engine passes GPUs in."""
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import NVIDIA_SMI
 from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.fixes.container_launchers import starters
 from gpudoctor.fixes.engines import (
@@ -13,24 +14,13 @@ from gpudoctor.fixes.engines import (
     SHM_OF_COMPOSE,
     SHM_OF_POD,
 )
-from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
-from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import on_jetson_kernel, on_wsl
-from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, filtered, pipe, query
+from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, filtered, query
 from gpudoctor.tasks.placeholders import CONTAINER, CTID, NODE, POD, REST
 
 GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 TROUBLES = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
-REPOSITORY = "https://nvidia.github.io/libnvidia-container"
-_KEY = "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
-TOOLKIT = (
-    "nvidia-container-toolkit",
-    "nvidia-container-toolkit-base",
-    "libnvidia-container-tools",
-    "libnvidia-container1",
-)
-_LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
 PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
 # Of every Jetson, before JetPack 7 without an nvidia-smi that names the GPU.
 JETSON_CUDA = query("ls", "-l", "/dev/nvmap")
@@ -174,78 +164,6 @@ def _lxc() -> Fix:
         cmd("pct", "set", CTID, "-dev0", "/dev/nvidia0", "-dev1", "/dev/nvidiactl", "-dev2", "/dev/nvidia-uvm"),
     )
     return _outside(message, commands, None, "restart of the container")
-
-
-# -- the toolkit on the host ---------------------------------------------------------------------------------
-
-
-def install_toolkit(facts: Facts) -> Fix:
-    """Install the NVIDIA Container Toolkit from NVIDIA's repository, and configure Docker for it."""
-    commands = (*toolkit_commands(facts), CONFIGURE, *restart_docker(facts))
-    message = "Install the NVIDIA Container Toolkit, configure Docker for its runtime, and restart Docker."
-    if len(commands) == len(restart_docker(facts)) + 1:
-        message += f" NVIDIA's guide has this distribution's commands: {GUIDE}"
-    return Fix(
-        message,
-        commands,
-        action="reinstall-package",
-        root=True,
-        needs="restart of Docker, which restarts its containers",
-        verify=PROOF,
-    )
-
-
-def toolkit_commands(facts: Facts) -> Tasks:
-    """The commands that install NVIDIA's Container Toolkit; none for an unknown distribution."""
-    family = family_of(facts)
-    if family is None:
-        return ()
-    name = packages.container_toolkit_package(family)
-    ways: dict[str, Tasks] = {
-        "debian": (
-            pipe(cmd("curl", "-fsSL", f"{REPOSITORY}/gpgkey"), as_root("gpg", "--dearmor", "--yes", "-o", _KEY)),
-            pipe(
-                cmd("curl", "-fsSL", f"{REPOSITORY}/stable/deb/nvidia-container-toolkit.list"),
-                cmd("sed", f"s#deb https://#deb [signed-by={_KEY}] https://#g"),
-                as_root("tee", _LIST),
-            ),
-            packages.refresh_command(family),
-        ),
-        "fedora": (
-            pipe(
-                cmd("curl", "-fsSL", f"{REPOSITORY}/stable/rpm/nvidia-container-toolkit.repo"),
-                as_root("tee", "/etc/yum.repos.d/nvidia-container-toolkit.repo"),
-            ),
-        ),
-        "suse": (as_root("zypper", "addrepo", f"{REPOSITORY}/stable/rpm/nvidia-container-toolkit.repo"),),
-    }
-    return (*ways.get(family, ()), *install(facts, name))
-
-
-def older_toolkit(facts: Facts, release: str, message: str, then: Task) -> tuple[Fix, ...]:
-    """Go back to another release and hold it, where apt has it from NVIDIA's repository; else nothing.
-
-    Args:
-        facts: the machine.
-        release: "1.17.8"; the toolkit's four packages have one version.
-        message: what it does.
-        then: what makes it take effect.
-    """
-    if family_of(facts) != "debian":
-        return ()
-    pinned = tuple(f"{name}={release}-1" for name in TOOLKIT)
-    commands = (
-        as_root("apt-get", "install", "--allow-downgrades", *pinned),
-        then,
-        as_root("apt-mark", "hold", *TOOLKIT),
-    )
-    undo = (as_root("apt-mark", "unhold", *TOOLKIT), as_root("apt-get", "install", *TOOLKIT))
-    return (Fix(message, commands, "reinstall-package", root=True, undo=undo),)
-
-
-def restart_docker(facts: Facts) -> Tasks:
-    """The command that restarts Docker; in a WSL distribution without systemd it is `service`."""
-    return (as_root("service", "docker", "restart"),) if on_wsl(facts) else (RESTART_DOCKER,)
 
 
 # -- lost access ---------------------------------------------------------------------------------------------

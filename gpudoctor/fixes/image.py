@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import own_system
-from gpudoctor.fixes.system import NVIDIA_SMI, is_image, upgrade
+from gpudoctor.fixes import NVIDIA_SMI, own_system
+from gpudoctor.fixes.system import is_image, upgrade
 from gpudoctor.knowledge.images import family_of_image, images
 from gpudoctor.knowledge.packages import Flavour
 from gpudoctor.maybe import known_or

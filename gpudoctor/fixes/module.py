@@ -4,9 +4,8 @@ import re
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import boot, debian_driver, nixos, own_system, prebuilt, system
+from gpudoctor.fixes import NVIDIA_SMI, boot, debian_driver, nixos, own_system, prebuilt, system
 from gpudoctor.fixes.driver import flavor_for
-from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or

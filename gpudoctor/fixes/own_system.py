@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.system import NVIDIA_SMI, own_system_of
+from gpudoctor.fixes import NVIDIA_SMI
+from gpudoctor.fixes.system import own_system_of
 from gpudoctor.knowledge.packages import Flavour
 from gpudoctor.maybe import known_or
 from gpudoctor.tasks import Edit, Tasks, as_root

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.container import CONTAINER_AGAIN, restart_docker, toolkit_commands
+from gpudoctor.fixes.container import CONTAINER_AGAIN
 from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.fixes.python import add, lasting
 from gpudoctor.fixes.system import driver_packages, family_of, install
+from gpudoctor.fixes.toolkit_install import restart_docker, toolkit_commands
 from gpudoctor.fixes.torch_build import TORCH_FAMILY, torch_since
 from gpudoctor.knowledge.packages import Flavour, refresh_command
 from gpudoctor.knowledge.vulnerabilities import Vulnerability, vulnerabilities

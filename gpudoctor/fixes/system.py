@@ -6,13 +6,12 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import NVIDIA_SMI
 from gpudoctor.knowledge import packages, systems
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, query
+from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root
 from gpudoctor.tasks.placeholders import KERNEL
-
-NVIDIA_SMI = query("nvidia-smi")
 
 
 def family_of(facts: Facts) -> packages.Family | None:

@@ -69,13 +69,18 @@ def parse(data: bytes, machine: str | None = None) -> dict[str, tuple[str, ...]]
         raise CacheFormatError("the cache is for a machine of the other byte order")
     wanted = _FLAGS.get(machine or os.uname().machine)
     found: dict[str, tuple[str, ...]] = {}
-    for flags, soname, path, _version, _capabilities in _entries(order, data, start, header.entries):
-        if flags & 0xFF == _LIBC6 and wanted in (None, flags & 0xFF00):
-            place = _text(data, start + path)
-            # Newer releases of ldconfig let a soname be the end of its path (tail merging, elf/stringtable.c).
-            inside = 0 < soname - path < len(place) and place.isascii()
-            name = place[soname - path :] if inside else _text(data, start + soname)
-            found[name] = (*found.get(name, ()), place)
+    kind, mask = (_LIBC6, 0xFF) if wanted is None else (_LIBC6 | wanted, 0xFFFF)
+    entries = _entries(order, data, start, header.entries)
+    try:
+        for flags, soname, path, _version, _capabilities in entries:
+            if flags & mask == kind:
+                soname += start
+                path += start
+                name = data[soname : data.index(0, soname)].decode("utf-8", "replace")
+                place = data[path : data.index(0, path)].decode("utf-8", "replace")
+                found[name] = (*found[name], place) if name in found else (place,)
+    except ValueError:
+        raise CacheFormatError("a name in the cache has no end") from None
     return found
 
 
@@ -108,10 +113,3 @@ def _unpack(layout: str, data: bytes, at: int) -> tuple[Any, ...]:
         return struct.unpack_from(layout, data, at)
     except struct.error as error:
         raise CacheFormatError("the cache is cut short") from error
-
-
-def _text(data: bytes, at: int) -> str:
-    end = data.find(b"\0", at)
-    if end < 0:
-        raise CacheFormatError("a name in the cache has no end")
-    return data[at:end].decode("utf-8", "replace")

@@ -13,7 +13,6 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.docker_info import DockerInfo, docker_info
 from gpudoctor.parsers.numbers import whole
-from gpudoctor.probes import cdi
 
 # `docker info` answers in a tenth of a second; a daemon that hangs must not cost more than this.
 _INFO_SECONDS = 3.0
@@ -75,6 +74,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     """
     if known_or(host.container, None) not in (None, *_SYSTEMS):
         return _unknown(_INSIDE)
+    from gpudoctor.probes import cdi
+
     client = _client(machine)
     daemon = _Daemon(_ask(machine, client) if wanted and client else _UNWANTED if client else None)
     configured, error = _configured(machine, daemon)

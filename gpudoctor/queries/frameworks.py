@@ -7,7 +7,6 @@ from gpudoctor.knowledge.wanted import computes
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.parsers.metadata import required_name
-from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import built_for
 
@@ -38,7 +37,11 @@ def is_sole(python: Python, framework: Framework) -> bool:
 def compiles_kernels(facts: Facts, python: Python) -> bool:
     """Whether Triton is installed beside a PyTorch that uses the GPU here: then kernels are compiled at run time."""
     triton = any(p.name in ("triton", "pytorch-triton", "triton-nightly") for p in packages_of(python))
-    return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
+    if not (triton and uses_gpu(one_of(python, "torch"))):
+        return False
+    from gpudoctor.queries.gpus import nvidia_gpus  # each run imports this module
+
+    return bool(nvidia_gpus(facts))
 
 
 def other_triton(facts: Facts, python: Python) -> UnmetRequirement | None:

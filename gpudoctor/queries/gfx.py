@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.queries.visibility import visible_amd
 from gpudoctor.targets import OnGpu, OnPair, cards_of, gpu_key, gpus_of, has_nvidia, pairs
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
@@ -57,9 +56,15 @@ def effective(facts: Facts, gpu: Gpu) -> str | None:
     return gpu.gfx if isinstance(gpu.gfx, str) else None
 
 
+def _visible(facts: Facts) -> tuple[Gpu, ...]:
+    from gpudoctor.queries.visibility import visible_amd  # only for AMD's GPUs
+
+    return visible_amd(facts)
+
+
 def amd_pairs(facts: Facts) -> Iterator[tuple[About, OnPair]]:
     """Each ROCm framework with each GPU that it would use: an iGPU counts where it is alone or chosen."""
-    visible = visible_amd(facts) if gpus_of(facts, "amd") else ()
+    visible = _visible(facts) if gpus_of(facts, "amd") else ()
     alone = not any(g.integrated is False for g in visible)
     for about, on in pairs(facts):
         if on.gpu.vendor != "amd" or (visible and on.gpu not in visible):
@@ -72,7 +77,7 @@ def blas_gpus(facts: Facts) -> Iterator[tuple[About, OnGpu]]:
     """Each AMD GPU that programs would compute on by the system's rocBLAS; an iGPU counts where no card is there."""
     if not cards_of(facts, "amd") or facts.amd.blas_path is None:
         return
-    visible = visible_amd(facts)
+    visible = _visible(facts)
     cards = has_nvidia(facts) or any(gpu.integrated is not True for gpu in gpus_of(facts, "amd"))
     for gpu in visible:
         if gpu.integrated is not True or not cards:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.queries import module_refusals
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import (
     OnCard,
@@ -108,6 +107,8 @@ def refused_functions(facts: Facts) -> tuple[LogEvent, ...]:
 
 def module_refused(facts: Facts) -> bool:
     """Whether the kernel refused i915 or xe, as its log shows."""
+    from gpudoctor.queries import module_refusals  # only for Intel's GPUs; each run imports this module
+
     return bool(module_refusals.refusal(facts, "i915") or module_refusals.unprovided(facts, "i915"))
 
 

@@ -1,7 +1,7 @@
 """The step that gives containers the GPU: NVIDIA's Container Toolkit on the host."""
 
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import container
+from gpudoctor.fixes import container, toolkit_install
 from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
@@ -36,7 +36,7 @@ def _step(facts: Facts, ground: TargetPlatform) -> SetupStep:
         return _for_podman(facts, ground)
     if isinstance(facts.containers.toolkit, str) and isinstance(facts.containers.docker, str):
         return _registered(facts)
-    fix = container.install_toolkit(facts)
+    fix = toolkit_install.install_toolkit(facts)
     return SetupStep(
         id="container-toolkit",
         group="container",
@@ -55,7 +55,7 @@ def _registered(facts: Facts) -> SetupStep:
         group="container",
         title="Configure Docker to use the NVIDIA Container Toolkit runtime, and restart Docker.",
         why="The toolkit is installed, but Docker is not configured to use it.",
-        commands=(container.CONFIGURE, *container.restart_docker(facts)),
+        commands=(container.CONFIGURE, *toolkit_install.restart_docker(facts)),
         root=True,
         verify=(container.PROOF,),
     )
@@ -69,7 +69,7 @@ def _for_podman(facts: Facts, ground: TargetPlatform) -> SetupStep:
         group="container",
         title="Install the NVIDIA Container Toolkit; Podman uses its CDI specification to give GPUs to containers.",
         why="A container has no driver of its own: the toolkit mounts the host's driver libraries and device nodes.",
-        commands=(*container.toolkit_commands(facts), *make),
+        commands=(*toolkit_install.toolkit_commands(facts), *make),
         root=True,
         verify=(query("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),),
     )

@@ -6,8 +6,8 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, driver, fabric
-from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
+from gpudoctor.fixes import NVIDIA_SMI, cloud, driver, fabric
+from gpudoctor.fixes.system import family_of, install
 from gpudoctor.knowledge import drivers, packages
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or, phrase

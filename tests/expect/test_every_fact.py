@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect import ExpectFileError
 from gpudoctor.expect.loader import loads
 from gpudoctor.expect.operators import OPERATORS, shown
 from gpudoctor.expect.paths import PathError, joined, resolve, split

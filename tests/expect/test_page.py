@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import gpudoctor
-from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect import ExpectFileError
 from gpudoctor.expect.loader import TEXTS, loads
 from gpudoctor.expect.operators import OPERATORS
 from gpudoctor.toml import tomllib

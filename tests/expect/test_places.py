@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.expect import ExpectFileError
 from gpudoctor.expect.discovery import of_node
-from gpudoctor.expect.file_permissions import ExpectFileError
 from tests.expect import one
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.check_engine import Severity
-from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect import ExpectFileError
 from gpudoctor.expect.loader import load, loads
 from tests.expect import one
 

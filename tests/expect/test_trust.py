@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.expect import file_permissions
-from gpudoctor.expect.file_permissions import LIMIT, ExpectFileError, distrusted, folders, read
+from gpudoctor.expect import ExpectFileError, file_permissions
+from gpudoctor.expect.file_permissions import LIMIT, distrusted, folders, read
 
 ME = os.geteuid()
 

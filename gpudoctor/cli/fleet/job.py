@@ -33,7 +33,7 @@ def job_of(arguments: argparse.Namespace) -> "NodeJob":
         UsageError: what starts it is no command, or a file of expectations cannot be used.
     """
     from gpudoctor.cli.expect_options import in_time
-    from gpudoctor.expect.file_permissions import ExpectFileError
+    from gpudoctor.expect import ExpectFileError
     from gpudoctor.fleet.runner.engine import NodeJob
     from gpudoctor.fleet.runner.payload import packed
 

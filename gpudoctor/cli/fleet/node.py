@@ -55,7 +55,7 @@ def _seconds(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Examine and send; gives the exit code."""
-    from gpudoctor.expect.file_permissions import ExpectFileError
+    from gpudoctor.expect import ExpectFileError
     from gpudoctor.fleet.runner import node
 
     if sys.stdout is None:

@@ -109,7 +109,7 @@ def _holding(arguments: argparse.Namespace) -> "Holding | None":
     if not arguments.expect:
         return None
     from gpudoctor.cli.expect_options import in_time
-    from gpudoctor.expect.file_permissions import ExpectFileError
+    from gpudoctor.expect import ExpectFileError
     from gpudoctor.expect.loader import load
     from gpudoctor.fleet.expectations import Holding
 

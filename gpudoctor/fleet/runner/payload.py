@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gpudoctor.expect.file_permissions import LIMIT, ExpectFileError, read
+from gpudoctor.expect import ExpectFileError
+from gpudoctor.expect.file_permissions import LIMIT, read
 from gpudoctor.expect.loader import load, loads
 from gpudoctor.lazy_regex import pattern
 

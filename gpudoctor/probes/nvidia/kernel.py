@@ -7,7 +7,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.numbers import whole
 from gpudoctor.parsers.nvidia_version import loaded_driver
-from gpudoctor.probes.nvidia import modprobe_conf, nodes
+from gpudoctor.probes.nvidia import modprobe_conf
 
 _PROC = "/proc/driver/nvidia"
 _HMM = "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
@@ -34,6 +34,8 @@ def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
     now = NvidiaKernel(loaded=loaded, flavor=flavor, modules=modules)
     if not cards and not isinstance(loaded, str) and not any(map(machine.exists, _TRACES)):
         return _unconcerned(now)
+    from gpudoctor.probes.nvidia import nodes
+
     seen = nodes.probe(machine, cards)
     units, restricting = ((), ()) if all(node.error != "EPERM" for node in seen) else _units(machine)
     return msgspec.structs.replace(

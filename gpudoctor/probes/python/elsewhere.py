@@ -10,7 +10,6 @@ from gpudoctor.facts.python import Elsewhere, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.probes.frameworks.discovery import NAMES
-from gpudoctor.probes.python import discovery
 
 # The user's folders may lie on a file system that does not answer; in a quarter of a second even NFS does.
 SECONDS = 3.0
@@ -48,6 +47,8 @@ def _looked(machine: Machine, python: Python) -> Neighbors:
 
 
 def _others(machine: Machine, python: Python, pip: Maybe[str | None]) -> tuple[Elsewhere, ...]:
+    from gpudoctor.probes.python import discovery
+
     own = known_or(python.prefix, "")
     beside = _of_pip(machine, pip) if isinstance(pip, str) else None
     known = {_identity(machine, beside.path)} if beside else set()
@@ -55,7 +56,7 @@ def _others(machine: Machine, python: Python, pip: Maybe[str | None]) -> tuple[E
         Elsewhere(path=one.path, frameworks=names)
         for one in discovery.probe(machine)
         if _prefix(machine, one.path) != machine.real(own) and _identity(machine, one.path) not in known
-        if (names := _frameworks(machine, _sites(machine, one)))
+        if (names := _frameworks(machine, _sites(machine, one.path, one.kind)))
     )
     users = (
         e
@@ -80,7 +81,7 @@ def _of_pip(machine: Machine, path: str) -> Elsewhere | None:
     """The interpreter of `pip` on PATH, where it has a framework: by itself, or in its user's site."""
     prefix = _prefix(machine, path)
     kind = "system" if prefix in _SYSTEM else "venv"
-    sites = list(_sites(machine, discovery.FoundInterpreter(path, kind)))
+    sites = list(_sites(machine, path, kind))
     home = machine.env.get("HOME", "").rstrip("/")
     release = machine.real(path).rpartition("/")[2]
     if home.startswith("/") and release.startswith("python3.") and not _is_venv(machine, prefix):
@@ -107,7 +108,7 @@ def _is_own(machine: Machine, path: str, python: Python) -> bool:
 
 def frameworks_in(machine: Machine, prefix: str) -> tuple[str, ...]:
     """The import names of the frameworks in an environment, by its folders: nothing of it is run."""
-    return _frameworks(machine, _sites(machine, discovery.FoundInterpreter(f"{prefix}/bin/python", "venv")))
+    return _frameworks(machine, _sites(machine, f"{prefix}/bin/python", "venv"))
 
 
 def _prefix(machine: Machine, path: str) -> str:
@@ -115,16 +116,16 @@ def _prefix(machine: Machine, path: str) -> str:
     return os.path.dirname(machine.real(os.path.dirname(path)))
 
 
-def _sites(machine: Machine, one: discovery.FoundInterpreter) -> Iterator[str]:
-    """Where the environment keeps its packages."""
-    prefix = os.path.dirname(os.path.dirname(one.path))
-    name = one.path.rpartition("/")[2]
+def _sites(machine: Machine, path: str, kind: str) -> Iterator[str]:
+    """Where the environment of an interpreter keeps its packages; the kinds are those of `FoundInterpreter`."""
+    prefix = os.path.dirname(os.path.dirname(path))
+    name = path.rpartition("/")[2]
     for folder in machine.names(f"{prefix}/lib"):
-        if folder.startswith("python3.") and (one.kind != "system" or name in (folder, "python3", "python")):
+        if folder.startswith("python3.") and (kind != "system" or name in (folder, "python3", "python")):
             yield f"{prefix}/lib/{folder}/site-packages"
             yield f"{prefix}/lib/{folder}/dist-packages"
-    if one.kind == "system":
-        own = machine.real(one.path).rpartition("/")[2]
+    if kind == "system":
+        own = machine.real(path).rpartition("/")[2]
         if own.startswith("python3."):  # Debian's pip installs there for the Python in /usr/bin
             yield f"/usr/local/lib/{own}/dist-packages"
         yield f"{prefix}/lib/python3/dist-packages"

@@ -11,7 +11,6 @@ from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise, read_head
 from gpudoctor.parsers.pip_leftovers import could_be, is_remains
 from gpudoctor.probes.python.conflicts import offer
-from gpudoctor.probes.python.gpu_packages import needing
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
 
 
@@ -66,6 +65,8 @@ def _shared(
             continue
         folder, package = f"{one.package.directory}/{row.module}", one.package
         path, why = (folder, "no __init__.py") if names.of(folder) else (one.place, "no module")
+        from gpudoctor.probes.python.gpu_packages import needing  # few environments have such a remnant
+
         users = needing(machine, found, row.distributions)
         yield Remnant(
             module=row.module, path=path, reason=why, package=package.name, version=package.version, needed_by=users

@@ -128,7 +128,7 @@ def completed(machine: Machine, found: FoundDistribution, names: DirectoryNames)
     """A distribution with what its metadata says, which is read only of those that matter."""
     package, place = found.package, found.place
     head = metadata.read_head(text_of(machine, f"{place}/METADATA"))
-    record = text_of(machine, f"{place}/RECORD")
+    record = _record_of(machine, place)
     claims = _claims(record)
     installer = metadata.read_installer(text_of(machine, f"{place}/INSTALLER"))
     full = Package(
@@ -137,7 +137,7 @@ def completed(machine: Machine, found: FoundDistribution, names: DirectoryNames)
         directory=package.directory,
         installer=installer,
         requires=head.requires,
-        files=record.count("\n") + (not record.endswith("\n")) if record else None,
+        files=record.count(b"\n") + (not record.endswith(b"\n")) if record else None,
         missing=_missing(package.directory, claims, names),
         libraries=tuple(dict.fromkeys(c.rpartition("/")[2] for c in claims if ".so" in c))[:_MOST_LIBRARIES],
         lost=tuple(name for name in _NEEDED if _is_lost(machine, place, name, installer, names)),
@@ -165,6 +165,14 @@ def text_of(machine: Machine, path: str) -> str:
         return machine.text(path, _LONGEST_RECORD)
     except OSError:
         return ""
+
+
+def _record_of(machine: Machine, place: str) -> bytes:
+    """RECORD as it is: to decode all of PyTorch's takes as long as to read it."""
+    try:
+        return machine.data(f"{place}/RECORD", _LONGEST_RECORD)
+    except OSError:
+        return b""
 
 
 def _built_with(machine: Machine, package: Package) -> str | None:
@@ -206,12 +214,12 @@ def _ends_early(machine: Machine, path: str, size: int) -> bool:
         return False
 
 
-def _claims(record: str) -> dict[str, int]:
+def _claims(record: bytes) -> dict[str, int]:
     """RECORD's shared libraries and the __init__.py of its top folders, with their sizes (0: it has none).
 
     ../ leads to scripts, / to elsewhere.
     """
-    lines = {start: line for part in (".so", "/__init__.py") for start, line in _lines_with(record, part)}
+    lines = {start: line for part in (b".so", b"/__init__.py") for start, line in _lines_with(record, part)}
     rows = ((_path(line), line) for _, line in sorted(lines.items()))
     return {path: _size(line) for path, line in rows if path[0] not in "./" and (_is_library(path) or _is_top(path))}
 
@@ -222,14 +230,14 @@ def _size(line: str) -> int:
     return int(size) if size.isdecimal() and len(size) < 16 else 0
 
 
-def _lines_with(text: str, part: str) -> Iterator[tuple[int, str]]:
+def _lines_with(data: bytes, part: bytes) -> Iterator[tuple[int, str]]:
     """The lines that hold a part, each with its place; PyTorch's RECORD has 15 000 lines, and few of them matter."""
-    at = text.find(part)
+    at = data.find(part)
     while at >= 0:
-        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-        end = end if end >= 0 else len(text)
-        yield start, text[start:end]
-        at = text.find(part, end)
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        end = end if end >= 0 else len(data)
+        yield start, data[start:end].decode("utf-8", "replace")
+        at = data.find(part, end)
 
 
 def _path(line: str) -> str:

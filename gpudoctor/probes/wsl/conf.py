@@ -3,7 +3,6 @@
 from gpudoctor.facts import Host, Wsl
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.wsl import files
 
 # https://learn.microsoft.com/windows/wsl/wsl-config#configuration-settings-for-wslconf, and for ldconfig
 # https://github.com/microsoft/WSL/blob/master/src/linux/init/WslDistributionConfig.h
@@ -25,6 +24,8 @@ def probe(machine: Machine, host: Host) -> Wsl:
     except OSError as error:
         why = Unknown(f"{PATH}: {error.strerror}")
         return Wsl(gpu=why, ldconfig=why)
+    from gpudoctor.probes.wsl import files
+
     return Wsl(
         gpu=_is_on(settings, "gpu.enabled"),
         ldconfig=_is_on(settings, "automount.ldconfig"),

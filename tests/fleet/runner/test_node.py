@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.expect.file_permissions import ExpectFileError
+from gpudoctor.expect import ExpectFileError
 from gpudoctor.fleet.runner import protocol, report_store
 from gpudoctor.fleet.runner.payload import packed, unpacked
 from tests.cli import Ran, gpudoctor, shell
