@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts, Python
 from gpudoctor.facts.python import Elsewhere
 from gpudoctor.fixes.frameworks import install_framework
 from gpudoctor.fixes.python import NEW, REMOVE_NEW, install
-from gpudoctor.knowledge.wanted import is_framework
+from gpudoctor.knowledge.wanted import is_framework, stands_alone
 from gpudoctor.maybe import known, text_of
 from gpudoctor.parsers.metadata import is_optional, required_name
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
@@ -47,10 +47,23 @@ def _interrupted(on: OnPython) -> bool:
 
 
 def _others(on: OnPython) -> list[Elsewhere]:
-    """The interpreters with a framework, those first that have what is meant to be here, then that of `pip`."""
-    wanted = _wanted(on)
+    """The interpreters with a framework, those first that have what is meant to be here, then that of `pip`.
+
+    What computes without a framework lacks none; and ONNX Runtime alone comes with many a tool, so that nobody misses
+    it for that.
+    """
+    wanted, alone = _wanted(on), any(stands_alone(package.name) for package in packages_of(on.python))
     return sorted(
-        (other for other in known(on.python.elsewhere) if other.frameworks),
+        (
+            other
+            for other in known(on.python.elsewhere)
+            if other.frameworks
+            and (
+                _is_of_pip(on, other)
+                or wanted.intersection(other.frameworks)
+                or not (alone or other.frameworks == ("onnxruntime",))
+            )
+        ),
         key=lambda other: (wanted.isdisjoint(other.frameworks), not _is_of_pip(on, other)),
     )
 

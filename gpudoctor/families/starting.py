@@ -210,10 +210,15 @@ _CANDIDATE = pattern(r"^(\d[\d.]*?)\.?(?:a|b|rc)\d+$")
 
 
 def _final_release(on: OnLive, proof: Task | None) -> tuple[Fix, ...]:
-    """Install the release itself in place of its candidate, whose faults it was published to find (PEP 440)."""
+    """Install the release before a candidate in its place, whose faults it was published to find (PEP 440).
+
+    Whether the release itself is there already, no table knows; pip passes over candidates.
+    """
     match = _CANDIDATE.match(text_of(on.framework.version))
     name = on.framework.distribution
     if match is None or name is None:
         return ()
-    message = f"Upgrade {name}: {match[0]} is a pre-release of {match[1]}.{lasting(on.facts)}"
-    return (Fix(message, (install(on.python, f"{name}>={match[1]}"),), "reinstall-package", verify=proof),)
+    extra = "[and-cuda]" if name == "tensorflow" else ""
+    message = f"Install the newest release: {match[0]} is a pre-release of {match[1]}.{lasting(on.facts)}"
+    task = install(on.python, f"{name}{extra}!={match[0]}", upgrade=True)
+    return (Fix(message, (task,), "reinstall-package", verify=proof),)

@@ -20,7 +20,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.queries.loading import is_native
-from gpudoctor.queries.packages import numbers, package, release
+from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import Tasks
@@ -55,6 +55,9 @@ _OF_TORCH = pattern(
 _WHOLE = pattern(r"No module named '\w+'")
 _NAME = pattern(r"[\w.-]+")
 _UPPER = pattern(r"<|==|~=")
+# Words of jax/_src/deprecations.py: "jax.core.pytype was deprecated in JAX v0.5.0 and removed in JAX v0.7.0."
+_REMOVED = pattern(r"\b\w+[\w.]*\.(\w+) was (?:deprecated in \w+ v?[\d.]+ and )?removed in \w+ v?(\d[\d.]*\d)")
+_PLUGIN = pattern(r"jax-(cuda\d+)-plugin")
 
 
 def is_of_interface(one: PackageImport) -> bool:
@@ -261,12 +264,20 @@ def lacked_in(text: str, other: Package) -> tuple[str, str, str]:
         text: the error.
         other: the package; "" stands for what is not known, or is no reason in its release.
     """
+    if gone := _REMOVED.search(text):
+        return gone[1], "", gone[2]
     path = lacked_name(text)
     name = path if "No module named" in text else path.rpartition(".")[2]
     if not name or other.name in BY_MODULE:
         return name, "", ""
     here, came, went = numbers(other.version)[:2], added_in(other.name, name), removed_in(other.name, name)
     return name, came if came and here < numbers(came) else "", went if went and here >= numbers(went) else ""
+
+
+def with_plugin(on: OnPython, name: str) -> str:
+    """A package as a command names it: JAX with the extra of its installed plugin, which is of the same release."""
+    found = (_PLUGIN.fullmatch(one.name) for one in packages_of(on.python)) if name == "jax" else ()
+    return next((f"{name}[{match[1]}]" for match in found if match), name)
 
 
 def _by_name(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:
@@ -286,7 +297,8 @@ def _by_name(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...
     if clash(on.python, older, but=(one.package,)):
         return (upgraded,)
     message = f"Install {other.name} from before {went}, which still has {name}.{lasting(on.facts)}"
-    return Fix(message, (install(on.python, older),), "reinstall-package", verify=proof), upgraded
+    task = install(on.python, f"{with_plugin(on, other.name)}<{went}")
+    return Fix(message, (task,), "reinstall-package", verify=proof), upgraded
 
 
 def _upgrade_older(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:

@@ -191,11 +191,15 @@ def driver_runs(variant: str, driver_cuda: str) -> bool:
     return version(driver_cuda) >= version(cuda)
 
 
-def python_for(number: str) -> str:
-    """Return a Python for which a release has wheels: 3.12, which most other packages support, else the nearest."""
-    found = release(number)
-    lowest, highest = found.python if found else ("3.12", "3.12")
+def nearest_python(lowest: str, highest: str) -> str:
+    """Return 3.12, which most other packages support, else the Python of this span that is nearest to it."""
     return min(max("3.12", lowest, key=version), highest, key=version)
+
+
+def python_for(number: str) -> str:
+    """Return a Python for which a release has wheels, as of `nearest_python`."""
+    found = release(number)
+    return nearest_python(*(found.python if found else ("3.12", "3.12")))
 
 
 def rocm_for(gfx: str) -> str | None:

@@ -70,6 +70,7 @@ class Wanted(KnowledgeTable, frozen=True):
     extensions: frozenset[str]
     records: dict[str, str]
     computing: tuple[str, ...]
+    standalone: tuple[str, ...]
     users: tuple[str, ...]
     lazy: dict[str, tuple[str, ...]]
     of_command: dict[str, tuple[str, ...]]
@@ -131,6 +132,11 @@ def is_framework(module: str) -> bool:
 def computes(name: str) -> bool:
     """Whether a distribution beside the frameworks runs code of its own on the GPU."""
     return is_extension(name) or any_stands_for(wanted().computing, name)
+
+
+def stands_alone(name: str) -> bool:
+    """Whether a distribution uses a GPU without any of the frameworks."""
+    return any_stands_for(wanted().standalone, name)
 
 
 def part_for(package: str, frameworks: Collection[str]) -> str | None:

@@ -37,6 +37,7 @@ ADVISES = (
     "python.notebook-kernel-elsewhere",
     "packages.cpu-package",
     "onnxruntime.cpu-package",
+    "cuda.nvcc-mismatch",
     "pytorch.compile-unsupported",
 )  # advice that is the reason where a program fails
 
@@ -67,7 +68,7 @@ def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = 
     named = _LACKS.search(text)
     words = [part for part in named.groups() if part] if named else []
     modules = [part.partition(".")[0] for part in (*words, *_ABSENT.findall(text))]
-    first = re.split(r" \(/|\. (?=[A-Z])", text)[0]
+    first = re.split(r" \(/|\. (?=[A-Z])|; ", text)[0]
     quoted = [" ".join(part.split()).rstrip(".: ") for part in (first, first.partition(": ")[2])]
     found = []
     for finding in findings:

@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts, Package, PackageImport
 from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.by_message import pip
 from gpudoctor.fixes.find_release import lacked_name, release_with
-from gpudoctor.fixes.other_release import any_release, held, lacked_in, newer, other_release
+from gpudoctor.fixes.other_release import any_release, held, lacked_in, newer, other_release, with_plugin
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
 from gpudoctor.knowledge.release_dates import release_dates
@@ -29,7 +29,8 @@ from gpudoctor.tasks import cmd, code
 # a function a parameter (Python/ceval.c). That an object lacks a method is mostly the program's own mistake.
 _OF_MODULE = pattern(
     r"(?:AttributeError: module '([\w.]+)' has no attribute '(\w+)'"
-    r"|ImportError: cannot import name '(\w+)' from '([\w.]+)'|ModuleNotFoundError: No module named '(\w+\.[\w.]+)')"
+    r"|ImportError: cannot import name '(\w+)' from '([\w.]+)'|ModuleNotFoundError: No module named '(\w+\.[\w.]+)'"
+    r"|AttributeError: (\w+)[\w.]*\.(\w+) was (?:deprecated in \w+ v?[\d.]+ and )?removed in \w+ v?\d)"  # JAX's own
 )
 _OF_CALL = pattern(r"TypeError: .*(?:unexpected keyword argument|required (?:positional|keyword-only) argument)")
 # What pickle says of an object whose class the installed release does not have (Lib/pickle.py, Modules/_pickle.c).
@@ -53,7 +54,7 @@ def callers(text: str, frames: Sequence[str]) -> tuple[str, str]:
         frames: the top packages of the traceback's files, the innermost first; "" is a file of the program's own.
     """
     found = _OF_MODULE.search(text)
-    other = (found[1] or found[4] or found[5]).partition(".")[0] if found else ""
+    other = (found[1] or found[4] or found[5] or found[6]).partition(".")[0] if found else ""
     if not other and "NumPy" in text:  # the __getattr__ of numpy raises it
         other = "numpy"
     if "escriptors cannot" in text:  # protobuf's own words, google/protobuf/descriptor.py
@@ -91,7 +92,7 @@ def mismatch(text: str, frames: Sequence[str], facts: Facts | None, file: str = 
     named = _FILE.search(text)
     if (named and "-packages/" not in named[1]) or (found and not other) or {caller, other} & {*SPACES}:
         return NOTHING  # a file of the program's own hides the package, which a check names
-    lacked = (found[2] or found[3] or "") if found else ""
+    lacked = (found[2] or found[3] or found[7] or "") if found else ""
     on = environment(facts, other or caller)
     if on is None:
         if other and caller:
@@ -214,7 +215,7 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
     _, came, went = lacked_in(text, theirs)
     if came or went:
         when = f"came in {came}" if came else f"was removed in {went}"
-        spec = f"{theirs.name}>={came}" if came else f"{theirs.name}<{went}"
+        spec = f"{theirs.name}>={came}" if came else f"{with_plugin(on, theirs.name)}<{went}"
         others = held(on, theirs.name) if came else []  # what it brings stays within what the rest requires
         message = f"Install a release that has it: {' with '.join((spec, *others))}."
         has = Fix(message, (install(on.python, spec, *others),), "reinstall-package")
@@ -222,6 +223,9 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
         meaning = f"the program uses {what}, which {name} does not have: it {when}; {_GPU}"
         return Extracted(meaning=meaning, fixes=(has, *other), decided=True)
     meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
+    if lacked.startswith("__"):  # of Python's own names no release is known by
+        change = Fix(f"Change the program: nothing says that another release of {theirs.name} has it.")
+        return Extracted(meaning=meaning, fixes=(change,), decided=True)
     if having := release_with(on.python, lacked_name(text), theirs.name):
         having = _without_parts(on, theirs, having) if _NAMESPACE in text else having
         change = Fix("Change the program to what the release notes name in its place.")

@@ -33,7 +33,9 @@ _DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
-_FRAME = pattern(r"\bFile \"([^\"]+)\", line \d")
+_FRAME = pattern(r"\bFile \"([^\"]+)\", line \d+(?:, in (\S+))?")
+# What passes on the attribute that another one asks for, as lazily loaded modules do (PEP 562): nobody's own code.
+_PASSES_ON = "__getattr__"
 # Python's own modules, through which an error only passes.
 _STANDARD = pattern(r"^<frozen |[/\\](?:lib/python3[^/]*|Lib)[/\\]")
 _EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
@@ -209,7 +211,9 @@ class Scanner:
             if found is not None:
                 self._packages.append(found[1])
             file = _FRAME.search(clear)
-            if file is not None and (found is not None or _STANDARD.search(file[1]) is None):
+            if file is None or (found is not None and file[2] == _PASSES_ON):
+                return "inside"
+            if found is not None or _STANDARD.search(file[1]) is None:
                 self._frames.append(found[1] if found is not None else "")
                 self._file = file[1] if found is None else self._file
             return "inside"

@@ -392,3 +392,46 @@ def test_no_release_is_looked_for_that_would_bring_another_pytorch() -> None:
         assert not any("find-release" in line for one in entry.fixes for line in one.commands), name
     entry = first(traced(text.format("somekernels"), "/home/me/x.py"), here(("somekernels", "1.0", ("torch>=2",))))
     assert "find-release somekernels" in entry.fixes[0].commands[0]
+
+
+PYTYPE = (
+    "AttributeError: jax.interpreters.xla.pytype_aval_mappings was deprecated in JAX v0.5.0 and removed in JAX v0.7.0. "
+    "jax.core.pytype_aval_mappings can be used as a replacement in most cases."
+)
+
+
+def test_jax_itself_names_the_release_that_removed_something() -> None:
+    facts = here(
+        ("tensorflow-probability", "0.25.0", ()),
+        ("jax", "0.7.2", ()),
+        ("jax-cuda12-plugin", "0.7.2", ()),
+    )
+    text = traced(PYTYPE, "tensorflow_probability/python/internal/backend/jax/ops.py", "jax/_src/deprecations.py")
+    found = first(text, facts)
+    assert found.meaning == (
+        "the packages tensorflow-probability 0.25.0 and jax 0.7.2 do not fit: jax lacks pytype_aval_mappings, which "
+        "tensorflow-probability uses; the GPU is not involved"
+    )
+    assert found.fixes[0].commands == ("/opt/env/bin/python -m pip install 'jax[cuda12]<0.7.0'",)
+    assert "tensorflow-probability>0.25.0" in found.fixes[1].commands[0]
+
+    program = first(traced(PYTYPE, "<string>", "jax/_src/deprecations.py"), facts)
+    assert "it was removed in 0.7.0" in program.meaning
+    assert program.fixes[0].commands == ("/opt/env/bin/python -m pip install 'jax[cuda12]<0.7.0'",)
+
+
+def test_a_lazy_module_passes_on_what_the_program_asks_for() -> None:
+    facts = here(("tensorflow", "2.19.1", ()), ("tf-keras", "2.19.0", ()))
+    frames = "".join(
+        f'  File "{file}", line 7, in {name}\n    work()\n'
+        for file, name in (
+            ("<string>", "<module>"),
+            ("/env/lib/python3.11/site-packages/tensorflow/python/util/lazy_loader.py", "__getattr__"),
+        )
+    )
+    text = "AttributeError: module 'tf_keras.api._v2.keras' has no attribute '__version__'"
+    found = first(f"Traceback (most recent call last):\n{frames}{text}\n", facts)
+    assert found.meaning == (
+        "the program uses the name __version__, which tf-keras 2.19.0 does not have; the GPU is not involved"
+    )
+    assert [fix.commands for fix in found.fixes] == [()]

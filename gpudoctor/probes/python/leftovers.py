@@ -6,6 +6,7 @@ from itertools import chain
 import msgspec
 
 from gpudoctor.facts.python import Remnant
+from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.knowledge.wanted import is_framework, matters, module_of, modules, wanted
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise, read_head
@@ -52,24 +53,28 @@ def _shared(
     machine: Machine, folders: Sequence[PathEntry], found: Sequence[FoundDistribution], names: DirectoryNames
 ) -> Iterator[Remnant]:
     """A module that several distributions write: who removes one of them removes it, and the others' metadata stays."""
-    for row in wanted().shared:
+    rows = {row.module: row.distributions for row in wanted().shared}
+    rows |= {
+        module: tuple(sorted(builds)) for module, builds in python_rules().builds.items() if module not in modules()
+    }
+    for module, distributions in rows.items():
         there = sorted(
-            (each for each in found if each.package.name in row.distributions),
-            key=lambda each: row.distributions.index(each.package.name),
+            (each for each in found if each.package.name in distributions),
+            key=lambda each: distributions.index(each.package.name),
         )
-        if not there or any(offer(machine, entry, row.module, names) for entry in folders):
+        if not there or any(offer(machine, entry, module, names) for entry in folders):
             continue
-        claim = f"{row.module}/__init__.py,"
+        claim = f"{module}/__init__.py,"
         one = next((each for each in there if claim in text_of(machine, f"{each.place}/RECORD")), None)
         if one is None:
             continue
-        folder, package = f"{one.package.directory}/{row.module}", one.package
+        folder, package = f"{one.package.directory}/{module}", one.package
         path, why = (folder, "no __init__.py") if names.of(folder) else (one.place, "no module")
         from gpudoctor.probes.python.gpu_packages import needing  # few environments have such a remnant
 
-        users = needing(machine, found, row.distributions)
+        users = needing(machine, found, distributions)
         yield Remnant(
-            module=row.module, path=path, reason=why, package=package.name, version=package.version, needed_by=users
+            module=module, path=path, reason=why, package=package.name, version=package.version, needed_by=users
         )
 
 

@@ -9,11 +9,13 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
-from gpudoctor.knowledge import torch
+from gpudoctor.knowledge import tensorflow, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.sonames import library_of
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import Shell, cmd, code, export
 
 _SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut may end in the number
@@ -172,7 +174,10 @@ def glibc(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG0
     return Extracted(details=details, fixes=(newer, preload) if conda else (newer,))
 
 
-def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+_FINAL = pattern(r"\d[\d.]*(?:\.post\d+)?(?:\+|$)")
+
+
+def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Whether the index has anything for this Python at all."""
     found = re.search(r"\(from versions: ([^)]*)\)", " ".join(lines[:2]))
     if found is None:
@@ -185,32 +190,38 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
     details = (f"For this Python the index has {span}, but not the requested version.",)
     asked = re.search(r"requirement ([\w.-]+)==(\d[\w.]*)(?:\+(\w+))?", lines[0])
-    oldest, newest = (there[place].partition("+")[0] for place in (0, -1))
+    final = [one for one in there if _FINAL.match(one)] or there  # pip installs no pre-release unasked (PEP 440)
+    oldest, newest = there[0].partition("+")[0], final[-1].partition("+")[0]
     if asked is None or not oldest[:1].isdigit() or version(oldest) <= version(asked[2]) <= version(newest):
         return Extracted(details=details)
-    said = _not_offered(asked[1], asked[2], oldest, newest, there[-1].partition("+")[2])
+    said = _not_offered(asked[1], asked[2], oldest, newest, final[-1].partition("+")[2], facts)
     return msgspec.structs.replace(said, details=details)
 
 
-def _not_offered(name: str, asked: str, oldest: str, newest: str, variant: str) -> Extracted:
+def _not_offered(name: str, asked: str, oldest: str, newest: str, variant: str, facts: Facts | None) -> Extracted:
     """Pip lists the releases that have a wheel for this Python: where all are newer, the Python is too new for one."""
     release = torch.release(asked) if name == "torch" else None
-    nearest = Fix(f"Take a release that this Python has: {newest}.", () if variant else (pip(f"{name}=={newest}"),))
+    row = tensorflow.release(asked) if name == "tensorflow" else None
+    # Pip's message leaves out the extra with which TensorFlow brings the CUDA libraries.
+    extra = "[and-cuda]" if row and facts and gpus_of(facts, "nvidia") else ""
+    message = f"Install a release that this Python has, {newest}, and write that where {asked} is required."
+    nearest = Fix(message, () if variant else (pip(f"{name}{extra}=={newest}"),))
     if version(asked) > version(newest):
         meaning = (
             f"{name} {asked} has no wheel for this Python or this system, or does not exist: {newest} is the newest"
         )
         return Extracted(meaning=meaning, fixes=(nearest,))
-    if release is None or (variant and variant not in release.wheels):
+    pythons = release.python if release else row.pythons if row else None
+    if pythons is None or (release and variant and variant not in release.wheels):
         meaning = f"{name} {asked} has no wheel for this Python, or was removed: {oldest} is the oldest that there is"
         return Extracted(meaning=meaning, fixes=(nearest,))
-    lowest, highest = release.python
-    meaning = f"this Python is too new for PyTorch {asked}, which has wheels for Python {lowest} to {highest}"
+    (lowest, highest), title = pythons, "PyTorch" if release else "TensorFlow"
+    meaning = f"this Python is too new for {title} {asked}, which has wheels for Python {lowest} to {highest}"
     venv = (
-        cmd("uv", "venv", "--python", torch.python_for(asked), "torch-env"),
-        cmd("source", "torch-env/bin/activate"),
+        cmd("uv", "venv", "--seed", "--python", torch.nearest_python(lowest, highest), f"{name}-env"),
+        cmd("source", f"{name}-env/bin/activate"),
     )
-    older = Fix(f"Use a Python that PyTorch {asked} has wheels for.", venv)
+    older = Fix(f"Use a Python that {title} {asked} has wheels for, and install there.", venv)
     return Extracted(meaning=meaning, fixes=(older, nearest), decided=True)
 
 

@@ -170,6 +170,11 @@ YOLO = wheel("ultralytics", requires=("torch>=1.8", "opencv-python>=4.6"))
         (wheel("opencv-python", CV2) | {f"{SITE}/cv2/__init__.py": ""}, ("opencv-python",), None),
         (wheel("opencv-python", CV2) | {f"{SITE}/cv2.cpython-311-x86_64-linux-gnu.so": ""}, ("opencv-python",), None),
         (wheel("opencv-python"), ("opencv-python",), None),  # conda's metadata has no files of its own
+        (  # faiss-cpu was uninstalled
+            wheel("faiss-gpu-cu12", "faiss/__init__.py,sha256=x,10\n") | {f"{SITE}/faiss/python/x.txt": ""},
+            ("faiss-gpu-cu12",),
+            ("faiss-gpu-cu12", "no __init__.py", ()),
+        ),
         ({f"{SITE}/cv2/qt/fonts/x.ttf": ""}, (), None),  # nobody says that it is installed
     ],
 )
@@ -179,7 +184,7 @@ def test_a_module_that_went_with_another_distribution(
     machine = RecordedMachine(files)
     left = remnants(machine, folders(machine, SITE), [claim(name) for name in names], DirectoryNames(machine))
     assert [(r.package, r.reason, r.needed_by) for r in left] == ([found] if found else [])
-    assert {r.module for r in left} <= {"cv2"}
+    assert {r.module for r in left} <= {"cv2", "faiss"}
 
 
 def test_two_wheels_own_one_library() -> None:
