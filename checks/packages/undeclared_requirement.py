@@ -141,7 +141,7 @@ def _of_another_release(on: OnPython, found: _Broken) -> tuple[str, Command]:
     helps = row.before != "999" and not row.switch and not row.optional and not clash(on.python, newest)
     # A newer library of NVIDIA's serves what pins an older one of its major.
     of_nvidia = row.other.startswith("nvidia-")
-    taken = () if of_nvidia else clash(on.python, f"{row.other}{spec}", but=(owner.name,))
+    taken = () if of_nvidia else clash(on.python, f"{row.other}{spec.rpartition(']')[2]}", but=(owner.name,))
     if helps and (row.newer or taken):
         kept = bounded(on.python, row.other, but=(owner.name,)) if taken else None
         other = f"; {' and '.join(taken)} cannot use {row.other}{spec}" if taken else f", or {row.other}{spec}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Distribution
+from gpudoctor.facts import Distribution, Package
 from gpudoctor.fixes.row_steps import steps
 from gpudoctor.knowledge.symptoms import recognise
 from gpudoctor.setup.plan import Wheel
@@ -80,6 +80,41 @@ def test_a_build_does_not_see_the_environment(after: tuple[str, ...]) -> None:
     assert typed(build.tasks) == ("/opt/env/bin/python -m pip install --no-build-isolation PACKAGE",)
     bare = extracted("missing_framework", lines, machine("ada"))
     assert [typed(fix.tasks)[0].rpartition(" ")[2] for fix in bare.fixes] == ["torch", "PACKAGE"]
+
+
+def test_a_build_that_can_do_without_nvcc() -> None:
+    lines = [
+        "ModuleNotFoundError: No module named 'torch'",
+        "      [end of output]",
+        "  note: This error originates from a subprocess, and is likely not a problem with pip.",
+        "ERROR: Failed to build 'flash-attn' when getting requirements to build wheel",
+    ]
+    facts = change(with_framework(framework()), "toolkits.home.nvcc", None)
+    (build,) = extracted("missing_framework", lines, facts).fixes
+    assert typed(build.tasks) == (
+        "FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE /opt/env/bin/python -m pip install --no-build-isolation PACKAGE",
+    )
+    assert "needs no nvcc" in build.message
+    facts = change(facts, "toolkits.home.nvcc", "12.8")
+    (build,) = extracted("missing_framework", lines, facts).fixes
+    assert typed(build.tasks)[0].startswith("/opt/env/bin/python")
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "command"),
+    [
+        ("onnxruntime-gpu", "1.21.1", "/opt/env/bin/python -m pip install 'onnxruntime-gpu>1.21.1,<1.27'"),
+        ("onnxruntime", "1.21.1", "/opt/env/bin/python -m pip install 'onnxruntime>1.21.1'"),
+    ],
+)
+def test_a_newer_onnx_runtime_stays_with_its_cuda(package: str, version: str, command: str) -> None:
+    own = Package(name=package, version=version, directory="/x")
+    facts = change(with_framework(framework()), "pythons.0.packages", (own,))
+    line = "Unsupported model IR version: 12, max supported IR version: 10"
+    newer, older = extracted("onnx_version", [line], facts).fixes
+    assert typed(newer.tasks) == (command,)
+    assert "m.ir_version = 10" in older.message
+    assert extracted("onnx_version", [line]) == NOTHING
 
 
 def test_a_toolkit_comes_with_the_repository_that_has_it() -> None:

@@ -22,9 +22,12 @@ from gpudoctor.fixes.notebook_kernels import register
 from gpudoctor.fixes.python import conda_of, install
 from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
+from gpudoctor.knowledge.cuda_extensions import cuda_extensions
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.knowledge.toolkits import toolkits
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import phrase
+from gpudoctor.parsers.metadata import normalise
 from gpudoctor.queries.packages import answered
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
@@ -35,6 +38,8 @@ from gpudoctor.targets import gpus_of, torches
 from gpudoctor.tasks import Placeholder, Shell, cmd, code, export, query
 from gpudoctor.tasks.placeholders import PACKAGE
 
+# pip's words on the package that it could not build.
+_FAILED = pattern(r"Failed to build '?([A-Za-z0-9][\w.-]*)")
 _ENV = Placeholder("YOUR_ENV", "the directory of the environment in which it is False")
 
 
@@ -63,7 +68,7 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     one = BY_MODULE.get((found[1] or found[2]).lower().removesuffix("lib")) if found else None
     checked = answered(facts)
     if facts is not None and checked and one is not None and IN_BUILD.search(" ".join(lines[1:])):
-        return _isolated(one.module, one.title, checked, facts)
+        return _isolated(one.module, one.title, checked, facts, lines)
     if facts is None or one is None or not checked:
         return NOTHING
     if there := next((p for p in checked if any(f.name == one.module for f in p.frameworks)), None):
@@ -118,16 +123,24 @@ def _notebook(module: str, title: str, python: Python) -> Extracted:
     return Extracted(meaning=meaning, details=more, fixes=fixes, decided=True, confirmed=True)
 
 
-def _isolated(module: str, title: str, checked: Sequence[Python], facts: Facts) -> Extracted:
+def _isolated(module: str, title: str, checked: Sequence[Python], facts: Facts, lines: Sequence[str]) -> Extracted:
     """The environment in which pip or uv builds a package has only what the package says that its build needs."""
     owner = next((p for p in checked if any(f.name == module for f in p.frameworks)), None)
     here = owner or checked[0]
     bare = owner is None and module == "torch" and here.externally_managed is not True
     fixes = [*frameworks.install_framework(facts, here, module)[:1]] if bare else []
     build = install(here, PACKAGE.name, options=("--no-build-isolation",))
-    build = msgspec.structs.replace(build, placeholders=(PACKAGE,), packages=None)  # nothing to resolve yet
+    built = _FAILED.search(" ".join(lines))
+    variable = cuda_extensions().without_nvcc.get(normalise(built[1])) if built and owner else None
+    # Its setup asks for nvcc before it looks for a ready-made wheel.
+    env = ((variable, "TRUE"),) if variable and facts.toolkits.home.nvcc is None else ()
+    build = msgspec.structs.replace(
+        build, env=(*build.env, *env), placeholders=(PACKAGE,), packages=None
+    )  # nothing to resolve yet
     first = "" if owner else f" Install {title} first."
     message = f"Let the build see the {title} of the environment; what else it needs (setuptools) has to be there."
+    if env:
+        message += " The variable makes it take the wheel of its releases page, which needs no nvcc: none is here."
     fixes.append(Fix(f"{message}{first}", (build,), "reinstall-package"))
     meaning = (
         f"a package is built in an environment of its own (build isolation), which has no {title}: whether it is "

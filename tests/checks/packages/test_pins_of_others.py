@@ -181,3 +181,13 @@ def test_what_ended_is_named_by_its_last_release() -> None:
     for row in release_families().ended:
         assert ended(row.package, row.last) == row
         assert ended(row.instead, row.last) is None
+
+
+def test_tensorflow_addons_has_no_release_for_keras_3() -> None:
+    addons, keras = package("tensorflow-addons", "0.23.0"), package("keras", "3.15.1")
+    newer = package("tensorflow", "2.18.1", requires=("keras>=3.5.0",))
+    found = having(addons, keras, newer)
+    assert one(undeclared_requirement, found)[0] == "problem"
+    assert typed(undeclared_requirement, found) == [f"{PIP} install 'tensorflow[and-cuda]~=2.15.1'"]
+    fits = having(addons, package("keras", "2.15.0"), package("tensorflow", "2.15.1"))
+    assert one(undeclared_requirement, fits)[0] == "pass"
