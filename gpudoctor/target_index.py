@@ -342,7 +342,7 @@ ONLY_WITH = {
     "packages.torchcodec-mismatch": ("targets:torches", "pythons.packages.name=torchcodec"),
     "packages.torchvision-mismatch": ("targets:torches", "pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?"),
     "packages.triton-mismatch": ("targets:pythons", "pythons.unmet"),
-    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,comfy-kitchen,cudf-cu12,cuml-cu*,diffusers,fla-core,flash-linear-attention,flashinfer-python,gradio,jax,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,retina-face,sglang,tilelang,torchao,transformers,triton,trl,ultralytics,vllm,wandb,xformers,xgboost"),
+    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,comfy-kitchen,cudf-cu12,cuml-cu*,diffusers,fla-core,flash-linear-attention,flashinfer-python,gradio,jax,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,retina-face,sglang,tensorflow-addons,tilelang,torchao,transformers,triton,trl,ultralytics,vllm,wandb,xformers,xgboost"),
     "packages.wrong-vendor": ("targets:pythons", "pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?"),
     "python.bits-32": ("targets:pythons", "pythons.bits=32"),
     "python.checkout-gone": ("targets:pythons", "pythons.lost_checkouts"),

@@ -12,6 +12,7 @@ from gpudoctor.queries.driver import (
     CUDA_NO_DEVICE,
     OFF_PATH,
     found_through,
+    installed_over_packages,
     libraries_beside,
     loaded_libcuda,
 )
@@ -77,6 +78,8 @@ def compat_mismatch(facts: Facts) -> Problem | None:
     found, module = loaded_libcuda(facts), known(facts.nvidia.kernel.loaded)
     if found is None or module is None or found.version in (module, None) or libraries_beside(facts):
         return None
+    if installed_over_packages(facts):
+        return None  # driver.mixed-installation
     if code == CUDA_NO_DEVICE and not _overlooks(facts, found, module):
         return None
     copies = known(facts.nvidia.cuda.libraries)

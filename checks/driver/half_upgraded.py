@@ -8,6 +8,7 @@ from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import (
     disk_version,
     first_module,
+    installed_over_packages,
     libraries_beside,
     library_version,
     of_booted_system,
@@ -78,7 +79,9 @@ def half_upgraded(facts: Facts) -> Problem | None:
     if loaded is None or user is None or loaded == user:
         return None
     disk = known(disk_version(facts))
-    if disk is None or disk == user or of_booted_system(facts) or libraries_beside(facts):
+    if disk is None or disk == user or of_booted_system(facts):
+        return None
+    if libraries_beside(facts) or installed_over_packages(facts):  # driver.mixed-installation
         return None
     same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
     message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."

@@ -2,10 +2,10 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, runfile, system
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import OFF_PATH, libraries_beside, not_wsl
+from gpudoctor.queries.driver import OFF_PATH, installed_over_packages, libraries_beside, not_wsl
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, as_root, cmd, filtered, query
 from gpudoctor.tasks.placeholders import CLUSTER, GROUP, NODE_GROUP
@@ -24,9 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
         return (Fix(message, (), "reinstall-package", needs="restart of the container", verify=query("nvidia-smi")),)
     if module.uses_runfile(facts):
-        commands = (as_root("nvidia-uninstall"), *system.reinstall(facts, *module.driver_packages(facts)[:12]))
-        message = "Remove the .run installation, then reinstall the distribution's driver packages, and reboot."
-        return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+        return (runfile.back_to_packages(facts),)
     found: Tasks = (filtered(query("ldconfig", "-p"), query("grep", "-E", "libcuda|libnvidia-ml")), *_reinstall(facts))
     message = "Remove the leftover libraries of the other version, reinstall the driver's packages, and reboot."
     return (Fix(message, found, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
@@ -100,6 +98,12 @@ def mixed_installation(facts: Facts) -> Problem | None:
         message = (
             f"The driver's libraries are there in two releases: programs load {present(first)} ({cuda.real}), and the "
             f"loaded module is {present(beside[1].version)}, like {beside[1].real}."
+        )
+        return Problem(message, _lines(facts))
+    if installed_over_packages(facts):
+        message = (
+            f"The driver's libraries are {present(first)}, from NVIDIA's .run installer ({cuda.real}), and the loaded "
+            f"module is {present(nvidia.kernel.loaded)}, of the distribution's packages."
         )
         return Problem(message, _lines(facts))
     if first is None or second is None or first == second:

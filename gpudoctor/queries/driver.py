@@ -69,6 +69,19 @@ def libraries_beside(facts: Facts) -> tuple[DriverLibrary, DriverLibrary] | None
     return found, own
 
 
+def installed_over_packages(facts: Facts) -> bool:
+    """Whether NVIDIA's .run installer put its libraries over the packages of another release, whose module is loaded.
+
+    The packages' own rules (modprobe.d) go on loading theirs.
+    """
+    kernel, user = facts.nvidia.kernel, library_version(facts)
+    if kernel.installer != "runfile" or isinstance(kernel.packages, Unknown) or not isinstance(kernel.loaded, str):
+        return False
+    versions = [version for _name, version, _state in kernel.packages]
+    of_module = disk_version(facts) == kernel.loaded and any(kernel.loaded in version for version in versions)
+    return user not in (None, kernel.loaded) and of_module and not any(str(user) in version for version in versions)
+
+
 def of_booted_system(facts: Facts) -> bool:
     """Whether the module on disk is the booted system's, which NixOS keeps there until the next boot.
 

@@ -43,7 +43,7 @@ ENGINE = "This message is written on the host, where containers are started: run
 _ABOUT_GPU = "a GPU-related exception"
 _EXPLAINED_HERE = "an error of the installed packages, which was found on this machine"
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
-OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in its words points to the GPU"
+OWN_WORDS = "an error in the program's own code that gpudoctor does not know; nothing in its words points to the GPU"
 _OWN = pattern(
     r"^(KeyError|IndexError|TypeError|NameError|UnboundLocalError|AttributeError|SyntaxError|IndentationError"
     r"|ZeroDivisionError|NotImplementedError|RecursionError|StopIteration)\b"

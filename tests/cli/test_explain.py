@@ -166,7 +166,7 @@ def test_what_a_program_advises_wrongly_is_named(explain: Run) -> None:
 
 def test_an_error_that_nobody_knows_is_shown_and_what_is_wrong_here_too(explain: Run) -> None:
     well, hidden = (explain(machine, trace("KeyError: 'labels'")).out for machine in ("well", "hidden"))
-    first = "MESSAGE   An error of the Python program itself that gpudoctor does not know;\n"
+    first = "MESSAGE   An error in the program's own code that gpudoctor does not know;\n"
     first += "          nothing in its words points to the GPU\n"
     first += "log       line 4: KeyError: 'labels'\n"
     assert well.startswith(first)

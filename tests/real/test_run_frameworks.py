@@ -77,7 +77,7 @@ def test_cupy(fail: Callable[..., Any]) -> None:
 def test_a_program_that_fails_of_itself_is_not_blamed_on_the_gpu(fail: Callable[..., Any]) -> None:
     report, said = fail("torchcpu", "torch==2.13.0+cpu", "import torch\n{}['labels']\n")
     assert _cause(report)[:2] == ("", "")
-    assert "\nMESSAGE   An error of the Python program itself that gpudoctor does not know;" in said
+    assert "\nMESSAGE   An error in the program's own code that gpudoctor does not know;" in said
 
 
 def test_shapes_that_do_not_fit_are_the_programs_own(fail: Callable[..., Any]) -> None:

@@ -283,7 +283,7 @@ def without(library: str, cupy_release: str, *wheels: str) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "typed", "not_typed"),
     [
-        (without("libcudart.so.13", "14.0.0rc1"), "cupy-cuda12x>=14.0.0", "LD_LIBRARY_PATH"),
+        (without("libcudart.so.13", "14.0.0rc1"), "--upgrade 'cupy-cuda12x!=14.0.0rc1'", "LD_LIBRARY_PATH"),
         (without("libcudart.so.13", "14.0.0", "nvidia-cuda-runtime"), "site-packages/nvidia/cu13/lib", "install"),
         (without("libnvrtc.so.12", "15.0.0a1", "nvidia-cuda-nvrtc-cu12"), "nvidia/cuda_nvrtc/lib", "cu13"),
         (without("libcudart.so.13", "14.0.0", "nvidia-cuda-runtime-cu12"), "import cupy", "LD_LIBRARY_PATH"),

@@ -17,6 +17,9 @@ MODULE, USER = "570.211.01", "580.159.04"
 OWN = library("libcuda.so.1", MODULE, path=f"/usr/lib/x86_64-linux-gnu/libcuda.so.{MODULE}", found_by=OFF_PATH)
 ELSEWHERE = library("libcuda.so.1", MODULE, real=f"/opt/old/libcuda.so.{MODULE}", found_by=OFF_PATH)
 
+DEBIAN = library("libcuda.so.1", MODULE, real=f"/usr/lib/nvidia/current/libcuda.so.{MODULE}", found_by=OFF_PATH)
+DEBIANS = tuple((name, f"{MODULE}-1", "ii") for name in ("libcuda1", "libnvidia-ml1", "nvidia-kernel-dkms"))
+
 
 def _node(*copies: Any, disk: str = MODULE, packages: Any = (), **changes: Any) -> Facts:
     libraries = (library("libcuda.so.1", USER), *copies)
@@ -38,6 +41,7 @@ def _roots(facts: Facts) -> list[str]:
         (_node(OWN, packages=Unknown("dpkg-query did not end in time")), "driver.compat-mismatch"),
         (_node(ELSEWHERE), "driver.compat-mismatch"),
         (_node(disk=USER), "driver.library-mismatch"),
+        (_node(DEBIAN, packages=DEBIANS, nvidia__kernel__installer="runfile"), "driver.mixed-installation"),
     ],
 )
 def test_whose_libraries_are_too_many(facts: Facts, root: str) -> None:
@@ -57,3 +61,10 @@ def test_the_modules_libraries_stay() -> None:
     _, image = check.fixes_for(_node(OWN, cloud__provider="azure", cluster__kubelet=True))
     assert "az aks nodepool upgrade --node-image-only" in image.commands[0]
     assert image.place == "outside"
+
+
+def test_what_a_run_installer_replaced_comes_back_with_the_packages() -> None:
+    (check,) = catalogue.load(["driver.mixed-installation"])
+    (back,) = check.fixes_for(_node(DEBIAN, packages=DEBIANS, nvidia__kernel__installer="runfile"))
+    assert back.commands[0] == "sudo nvidia-uninstall --silent"
+    assert "libcuda1 libnvidia-ml1" in back.commands[-1]

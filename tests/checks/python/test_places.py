@@ -123,7 +123,7 @@ def test_a_framework_that_pip_left_half_removed_is_no_matter_of_another_python()
 
 SYSTEM = Elsewhere(path="/usr/bin/python3.12", frameworks=("torch",))
 NEEDS = (package("vllm", "0.12.0", requires=("torch==2.9.0",)),)
-MAY = (package("cudf-cu12", "25.8", requires=('torch>=2; extra == "test"',)),)
+MAY = (package("einops", "0.8", requires=('torch>=2; extra == "test"',)),)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,15 @@ def test_whether_it_is_meant_to_be_here(packages: Any, variables: dict[str, str]
     facts = change(facts, "host.environment", variables)
     assert f" in {first}." in one(framework_elsewhere, facts)[1]
     assert severity(framework_elsewhere, facts) == level
+
+
+def test_what_computes_without_a_framework_lacks_none() -> None:
+    alone = change(empty((BOTH, SYSTEM)), "pythons.0.packages", (package("xgboost", "3.0.5"),))
+    assert one(framework_elsewhere, alone)[0] == "pass"
+    tool = Elsewhere(path="/usr/bin/python3.10", frameworks=("onnxruntime",))
+    assert one(framework_elsewhere, empty((tool,)))[0] == "pass"
+    needs = (package("rembg", "2.0", requires=("onnxruntime>=1.20",)),)
+    assert one(framework_elsewhere, change(empty((tool,)), "pythons.0.packages", needs))[0] == "problem"
 
 
 def test_a_framework_of_another_python_release() -> None:
