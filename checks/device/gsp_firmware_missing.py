@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, runfile, system
 from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, text_of
@@ -74,8 +74,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 def _commands(facts: Facts) -> Tasks:
-    if module.uses_runfile(facts):
-        return module.run_installer(facts, known_or(facts.nvidia.kernel.loaded, None))
+    if runfile.uses_runfile(facts):
+        return runfile.run_installer(facts, known_or(facts.nvidia.kernel.loaded, None))
     # Only Debian has it in a separate package; elsewhere it comes with the driver.
     if known_or(facts.host.distribution.id, "") == "debian":
         return system.install(facts, "firmware-nvidia-gsp")

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import NVIDIA_SMI, jetson, kernel_packages, module, prebuilt, system
+from gpudoctor.fixes import NVIDIA_SMI, jetson, kernel_packages, module, prebuilt, runfile, system
 from gpudoctor.fixes.hold import keep_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
@@ -70,7 +70,7 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
         return None
     if module.kernel_gone(facts):
         return _gone(facts, release, elsewhere)
-    by = " by NVIDIA's .run installer without DKMS" if module.uses_runfile(facts) and not kernel.dkms else ""
+    by = " by NVIDIA's .run installer without DKMS" if runfile.uses_runfile(facts) and not kernel.dkms else ""
     return Problem(
         f"The running kernel {release} has no NVIDIA module: it was built{by} only for {', '.join(elsewhere)}.",
         (*kernel_lines(facts), *(m.path for m in known(kernel.other_kernels))),

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
-from gpudoctor.fixes import image, module, system
+from gpudoctor.fixes import image, module, runfile, system
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import Unknown, present
@@ -63,7 +63,7 @@ def _by_hand(on: OnCard, last: int) -> Fix:
 
 
 def _packaged(on: OnCard) -> bool:
-    return bool(module.driver_packages(on.facts)) and not module.uses_runfile(on.facts)
+    return bool(module.driver_packages(on.facts)) and not runfile.uses_runfile(on.facts)
 
 
 def _plan_ahead(on: OnCard, last: int) -> Fix:

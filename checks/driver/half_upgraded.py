@@ -8,6 +8,7 @@ from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import (
     disk_version,
     first_module,
+    held_packages,
     installed_over_packages,
     libraries_beside,
     library_version,
@@ -87,6 +88,8 @@ def half_upgraded(facts: Facts) -> Problem | None:
     message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."
     source = _source(facts, user)
     cause = _WRONG_SOURCE.format(user=user, source=source) if source else _BROUGHT if _of_kernel(facts) else None
+    if held := held_packages(facts):
+        message += f" Packages on hold (apt-mark hold), which upgrades pass over: {', '.join(held)}."
     evidence = (*driver_lines(facts, user), *_packages(facts))
     return Problem(message, (*evidence, *texts(events(facts, "api-mismatch", "api-mismatch-module"))), cause)
 

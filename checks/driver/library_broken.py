@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Cuda, DriverLibrary, Facts, Nvml
-from gpudoctor.fixes import driver, module, system
+from gpudoctor.fixes import driver, runfile, system
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS, VERSIONS
@@ -106,9 +106,9 @@ def _without(facts: Facts, folder: str, verify: Task | None) -> Fix:
 def _again(facts: Facts, verify: Task | None) -> Fix:
     """Reinstall the packages that contain the libraries, in the installed version."""
     version = known_or(facts.nvidia.kernel.loaded, None)
-    if module.uses_runfile(facts):
+    if runfile.uses_runfile(facts):
         message = f"Run NVIDIA's installer of driver {version or 'your version'} again: it reinstalls all libraries."
-        return Fix(message, module.run_installer(facts, version), "reinstall-package", root=True, verify=verify)
+        return Fix(message, runfile.run_installer(facts, version), "reinstall-package", root=True, verify=verify)
     names = driver.library_packages(facts)
     commands = system.reinstall(facts, *names) if names else ()
     which = f", {version}" if version else ""

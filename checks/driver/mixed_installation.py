@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "the host's own when the container starts."
         )
         return (Fix(message, (), "reinstall-package", needs="restart of the container", verify=query("nvidia-smi")),)
-    if module.uses_runfile(facts):
+    if runfile.uses_runfile(facts):
         return (runfile.back_to_packages(facts),)
     found: Tasks = (filtered(query("ldconfig", "-p"), query("grep", "-E", "libcuda|libnvidia-ml")), *_reinstall(facts))
     message = "Remove the leftover libraries of the other version, reinstall the driver's packages, and reboot."

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, runfile, system
 from gpudoctor.fixes.driver import branch_of, flavor_for, install_driver
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
@@ -17,7 +17,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = library_version(facts)
     if module.kernel_gone(facts):
         return (module.into_new_kernel(facts),)
-    if module.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None) or module.unlisted(facts):
+    if runfile.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None) or module.unlisted(facts):
         return module.rebuild(facts, version)
     brings = _module_package(facts, branch_of(version))
     return (brings, *module.rebuild(facts, version)[1:]) if brings else (install_driver(facts, branch_of(version)),)

@@ -4,16 +4,15 @@ import re
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import NVIDIA_SMI, boot, debian_driver, nixos, own_system, prebuilt, system
+from gpudoctor.fixes import NVIDIA_SMI, boot, debian_driver, nixos, own_system, prebuilt, runfile, system
 from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import USERS
-from gpudoctor.queries.driver import disk_version, library_version, module_name
+from gpudoctor.queries.driver import disk_version, held_packages, library_version, module_name
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
-from gpudoctor.tasks.placeholders import VERSION
 
 # The order in which the modules can be unloaded.
 _ORDER = ("nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_fs", "gdrdrv", "nvidia_uvm", "nvidia")
@@ -73,18 +72,6 @@ def on_the_host(message: str, *tasks: Task) -> Fix:
     """What a container cannot fix: commands for its host."""
     action: Action | None = "reload-module" if tasks else None
     return Fix(message, tasks, action, root=True, needs="restart of the container", place="outside")
-
-
-def uses_runfile(facts: Facts) -> bool:
-    """Whether the driver came from NVIDIA's .run installer."""
-    return facts.nvidia.kernel.installer == "runfile"
-
-
-def run_installer(facts: Facts, version: str | None) -> Tasks:
-    """The command that runs NVIDIA's installer again so that DKMS rebuilds the module for later kernels."""
-    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
-    blanks = () if version else (VERSION,)
-    return (as_root("sh", f"NVIDIA-Linux-{machine}-{version or VERSION.name}.run", "--dkms", placeholders=blanks),)
 
 
 def headers(facts: Facts) -> Tasks:
@@ -160,7 +147,7 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         return (into_new_kernel(facts),)
     if in_container(facts):
         return (on_the_host(f"On the host: build NVIDIA's module for kernel {kernel}; a container cannot."),)
-    if uses_runfile(facts):
+    if runfile.uses_runfile(facts):
         return (_installer_again(facts, version, kernel), _boot_the_other(facts))
     if facts.nvidia.kernel.image_keys is not None:
         return new_deployment(facts) if "akmod-nvidia" in driver_packages(facts) else (_newer_image(kernel),)
@@ -235,7 +222,7 @@ def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
         f"Run NVIDIA's .run installer of driver {version or 'your version'} again on kernel {kernel}; with --dkms "
         f"the module is rebuilt automatically for later kernels. Old installers: {_ARCHIVE}"
     )
-    commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *run_installer(facts, version))
+    commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *runfile.run_installer(facts, version))
     return Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
 
 
@@ -272,8 +259,8 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
         version: the libraries' version.
     """
     family, proof = system.family_of(facts), query("modinfo", "-F", "version", module_name(facts))
-    if uses_runfile(facts):
-        return (_installer_for(facts, version),)
+    if runfile.uses_runfile(facts):
+        return (runfile.installer_for(facts, version),)
     back = _back_to_module(facts, version)
     if family is None or system.is_image(facts):
         return (_build_system(facts, version), *back)
@@ -355,7 +342,9 @@ def _finish(facts: Facts, family: packages.Family) -> Tasks:
     names = module_packages(facts)
     if family == "debian":
         again = (packages.install_command(family, names),) if names else ()
+        held = held_packages(facts)
         first = (
+            *((as_root("apt-mark", "unhold", *held),) if held else ()),
             as_root("dpkg", "--configure", "-a"),
             as_root("apt-get", "update"),
             as_root("apt-get", "--fix-broken", "install"),
@@ -371,13 +360,6 @@ def _build(facts: Facts) -> Tasks:
     if uses_akmods(facts):
         return (as_root("akmods", "--force", "--kernels", kernel),)
     return (as_root("dkms", "autoinstall", "-k", kernel),) if facts.nvidia.kernel.dkms else ()
-
-
-def _installer_for(facts: Facts, version: str) -> Fix:
-    message = f"Install the kernel module of {version} too: run the installer of that version again, then reboot."
-    return Fix(
-        message, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI
-    )
 
 
 def hang_fixes(facts: Facts) -> tuple[Fix, ...]:

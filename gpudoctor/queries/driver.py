@@ -69,6 +69,13 @@ def libraries_beside(facts: Facts) -> tuple[DriverLibrary, DriverLibrary] | None
     return found, own
 
 
+def held_packages(facts: Facts) -> tuple[str, ...]:
+    """The driver's packages that are on hold: apt leaves them as they are (dpkg(1): h as the first letter)."""
+    packages = facts.nvidia.kernel.packages
+    held = () if isinstance(packages, Unknown) else packages
+    return tuple(name for name, _version, state in held if state[:1] == "h")
+
+
 def installed_over_packages(facts: Facts) -> bool:
     """Whether NVIDIA's .run installer put its libraries over the packages of another release, whose module is loaded.
 

@@ -68,3 +68,12 @@ def test_what_a_run_installer_replaced_comes_back_with_the_packages() -> None:
     (back,) = check.fixes_for(_node(DEBIAN, packages=DEBIANS, nvidia__kernel__installer="runfile"))
     assert back.commands[0] == "sudo nvidia-uninstall --silent"
     assert "libcuda1 libnvidia-ml1" in back.commands[-1]
+
+
+def test_a_hold_is_named_and_released() -> None:
+    (check,) = catalogue.load(["driver.half-upgraded"])
+    packages = (("libcuda1", f"{USER}-1", "ii"), ("nvidia-kernel-dkms", f"{MODULE}-1", "hi"))
+    facts = _node(packages=packages)
+    (_, problem), *_ = [(one.check.id, one.message) for one in judge(facts, [check])]
+    assert "Packages on hold (apt-mark hold), which upgrades pass over: nvidia-kernel-dkms." in problem
+    assert check.fixes_for(facts)[0].commands[0] == "sudo apt-mark unhold nvidia-kernel-dkms"
