@@ -100,6 +100,25 @@ def test_a_build_that_can_do_without_nvcc() -> None:
     assert typed(build.tasks)[0].startswith("/opt/env/bin/python")
 
 
+def test_the_first_transformers_that_knows_a_model() -> None:
+    line = (
+        "ValueError: The checkpoint you are trying to load has model type `qwen3` but Transformers does not recognize "
+        "this architecture."
+    )
+
+    def of(*packages: tuple[str, str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+        there = tuple(Package(name=n, version=v, directory="/x", requires=r) for n, v, r in packages)
+        facts = change(with_framework(framework()), "pythons.0.packages", there)
+        return [typed(fix.tasks) for fix in extracted("model_type", [line], facts).fixes]
+
+    old = ("transformers", "4.49.0", ())
+    assert of(old) == [("/opt/env/bin/python -m pip install 'transformers>=4.51,<5'",)]
+    assert of(("transformers", "4.57.1", ())) == []
+    assert of(old, ("vllm", "0.8.0", ("transformers<4.50",))) == []
+    assert typed(extracted("model_type", [line]).fixes[0].tasks) == ("python -m pip install 'transformers>=4.51,<5'",)
+    assert extracted("model_type", [line.replace("qwen3", "my-own")]) == NOTHING
+
+
 @pytest.mark.parametrize(
     ("package", "version", "command"),
     [

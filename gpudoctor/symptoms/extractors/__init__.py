@@ -49,7 +49,7 @@ READERS = {
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "vllm_cache", "cudnn_handle", "oom_kill", "ggml_memory"),
     "processes": ("exit_code", "ordinal", "nccl", "collective"),
-    "onnx": ("onnx_version",),
+    "models": ("model_type", "onnx_version"),
     "absent_packages": ("missing_module", "named_install", "required_library", "renamed_package"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
