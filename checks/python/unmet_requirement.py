@@ -18,6 +18,7 @@ from gpudoctor.queries.other_vendor import found_in
 from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import NAMES, OnPython, pythons
+from gpudoctor.tasks import Task
 
 _NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -32,8 +33,13 @@ def _left(on: OnPython) -> list[UnmetRequirement]:
     """Those that no other check reports, the worst first."""
     strangers = {one.package for one in found_in(on)}  # what these require is of the other vendor, too
     left = [u for u in on.python.unmet if u.package not in strangers and not _reported_elsewhere(on, u)]
-    fails = {id(u): _victim(on, u) is not None or _failing(on, u) is not None for u in left}
-    return sorted(left, key=lambda u: (not fails[id(u)], u.found is not None, is_triton(u), not _is_close(u)))
+    errors = {id(u): _failing(on, u) for u in left}
+    fails = {id(u): _victim(on, u) is not None or errors[id(u)] is not None for u in left}
+    own = {id(u) for u in left if (failing := errors[id(u)]) and failing[0].package == u.package}
+    return sorted(
+        left,
+        key=lambda u: (not fails[id(u)], id(u) not in own, u.found is not None, is_triton(u), not _is_close(u)),
+    )
 
 
 def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
@@ -139,7 +145,17 @@ def _together(on: OnPython, left: list[UnmetRequirement]) -> Fix | None:
         f"{_name(first)}, and no release of it suits both."
     )
     task = install(on.python, f"{first.package}{extra}", *kept)
-    return Fix(message, (task,), "reinstall-package", verify=framework_proof(on.python))
+    return Fix(message, (task,), "reinstall-package", verify=_proof(on, left))
+
+
+def _proof(on: OnPython, left: list[UnmetRequirement]) -> Task | None:
+    """The import that fails for it; where none does, whether the frameworks work."""
+    from gpudoctor.fixes.loading import import_proof  # for few of the environments that are asked
+
+    failing = next((failing for u in left if (failing := _failing(on, u))), None)
+    if failing is None or any(_victim(on, u) for u in left):
+        return framework_proof(on.python)
+    return import_proof(on, failing[0])
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -157,7 +173,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     several = len({_name(u) for u in left}) < len({u.requires for u in left})
     if several or any(clash(on.python, u.requires, but=(u.package,)) for u in left):
         message += " If two packages require different versions, give each its own environment."
-    return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
+    return (Fix(message, tuple(commands), "reinstall-package", verify=_proof(on, left)),)
 
 
 @check(

@@ -10,6 +10,8 @@ from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirem
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.facts import Facts, Package, PackageImport, UnmetRequirement
 from gpudoctor.knowledge.release_families import ended, release_families
+from gpudoctor.targets import OnPython
+from gpudoctor.tasks.as_typed import typed as as_typed
 from tests.builders import change
 from tests.checks.environments import commands, environment, one, package, torch
 
@@ -191,3 +193,21 @@ def test_tensorflow_addons_has_no_release_for_keras_3() -> None:
     assert typed(undeclared_requirement, found) == [f"{PIP} install 'tensorflow[and-cuda]~=2.15.1'"]
     fits = having(addons, package("keras", "2.15.0"), package("tensorflow", "2.15.1"))
     assert one(undeclared_requirement, fits)[0] == "pass"
+
+
+def test_a_requirement_is_named_first_whose_package_fails_and_its_import_is_the_proof() -> None:
+    error = "ImportError: huggingface-hub>=0.34,<1.0 is required for a normal functioning of this module, found 2.4.0"
+    hub = package("huggingface-hub", "2.4.0")
+    there = (hub, package("tokenizers", "0.22.1"), package("transformers", "4.57.1"))
+    unmet = tuple(
+        UnmetRequirement(package=name, version=version, requires=f"huggingface-hub{bound}", found="2.4.0")
+        for name, version, bound in (
+            ("tokenizers", "0.22.1", "<2.0,>=0.16.4"),
+            ("transformers", "4.57.1", "<1.0,>=0.34"),
+        )
+    )
+    facts = change(having(*there, errors={"transformers": error}), "pythons.0.unmet", unmet)
+    assert one(unmet_requirement, facts)[1].startswith("transformers 4.57.1 requires huggingface-hub<1.0,>=0.34")
+    (fix,) = unmet_requirement.fixes_for(OnPython(facts, facts.pythons[0]))
+    assert fix.verify is not None
+    assert "import transformers" in str(as_typed((fix.verify,)))
