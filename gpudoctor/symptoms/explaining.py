@@ -69,7 +69,9 @@ def saying(text: str, findings: Sequence[FindingEntry], frames: Sequence[str] = 
     words = [part for part in named.groups() if part] if named else []
     modules = [part.partition(".")[0] for part in (*words, *_ABSENT.findall(text))]
     first = re.split(r" \(/|\. (?=[A-Z])|; ", text)[0]
-    quoted = [" ".join(part.split()).rstrip(".: ") for part in (first, first.partition(": ")[2])]
+    # With and without the exception's name; of an error that wraps another one ("... (see above): ...") that one alone.
+    parts = (first, first.partition(": ")[2], first.rpartition("): ")[2])
+    quoted = [" ".join(part.split()).rstrip(".: ") for part in parts]
     found = []
     for finding in findings:
         said = " ".join((finding.message, *finding.evidence, *(one.message for one in finding.consequences)))

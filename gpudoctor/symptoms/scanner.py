@@ -135,8 +135,12 @@ class Scanner:
         elif ends:
             self._raised(number, clear)
         elif self._bare and any(map(str.isalnum, clear)):  # no line of "===="
-            self._raised(self._bare[0], f"{self._bare[1]} {clear.strip()}")
-            self._bare = None
+            (first, before), text = self._bare, clear.strip()
+            if text.endswith(":"):  # an error that wraps another one: what that says comes last
+                self._bare = first, f"{before.partition(': ')[0]}: {text}"
+            else:
+                self._raised(first, f"{before} {text}")
+                self._bare = None
         return ends
 
     def _lonely(self, number: int, clear: str) -> bool:

@@ -191,3 +191,18 @@ def test_memory_is_bounded() -> None:
         tracemalloc.stop()
     assert log.lines > 27_000
     assert large < small + (4 << 20)
+
+
+def test_an_error_that_wraps_others_ends_with_the_words_of_the_last() -> None:
+    text = (
+        "RuntimeError: Failed to import diffusers.pipelines because of the following error (look up to see it):\n"
+        "Failed to import diffusers.models because of the following error (look up to see it):\n"
+        "infer_schema(func): Parameter q has unsupported type torch.Tensor. The valid types are: ...\n"
+    )
+    (found,) = scan(
+        [f'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    run()\n{text}'.encode()]
+    ).raised
+    assert found.text == (
+        "RuntimeError: Failed to import diffusers.models because of the following error (look up to see it): "
+        "infer_schema(func): Parameter q has unsupported type torch.Tensor. The valid types are: ..."
+    )

@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
+from gpudoctor.fixes.by_message import PYTHON, library, nvcc_of, on_the_path, pip, without_library_path
 from gpudoctor.knowledge import tensorflow, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.sonames import library_of
@@ -191,7 +191,7 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
     details = (f"For this Python the index has {span}, but not the requested version.",)
     asked = re.search(r"requirement ([\w.-]+)==(\d[\w.]*)(?:\+(\w+))?", lines[0])
     final = [one for one in there if _FINAL.match(one)] or there  # pip installs no pre-release unasked (PEP 440)
-    oldest, newest = there[0].partition("+")[0], final[-1].partition("+")[0]
+    oldest, newest = final[0].partition("+")[0], final[-1].partition("+")[0]
     if asked is None or not oldest[:1].isdigit() or version(oldest) <= version(asked[2]) <= version(newest):
         return Extracted(details=details)
     said = _not_offered(asked[1], asked[2], oldest, newest, final[-1].partition("+")[2], facts)
@@ -204,8 +204,9 @@ def _not_offered(name: str, asked: str, oldest: str, newest: str, variant: str, 
     row = tensorflow.release(asked) if name == "tensorflow" else None
     # Pip's message leaves out the extra with which TensorFlow brings the CUDA libraries.
     extra = "[and-cuda]" if row and facts and gpus_of(facts, "nvidia") else ""
-    message = f"Install a release that this Python has, {newest}, and write that where {asked} is required."
-    nearest = Fix(message, () if variant else (pip(f"{name}{extra}=={newest}"),))
+    other = newest if version(asked) > version(newest) else oldest
+    message = f"Install the nearest release that this Python has, {other}, and write that where {asked} is required."
+    nearest = Fix(message, () if variant else (pip(f"{name}{extra}=={other}"),))
     if version(asked) > version(newest):
         meaning = (
             f"{name} {asked} has no wheel for this Python or this system, or does not exist: {newest} is the newest"
@@ -217,8 +218,10 @@ def _not_offered(name: str, asked: str, oldest: str, newest: str, variant: str, 
         return Extracted(meaning=meaning, fixes=(nearest,))
     (lowest, highest), title = pythons, "PyTorch" if release else "TensorFlow"
     meaning = f"this Python is too new for {title} {asked}, which has wheels for Python {lowest} to {highest}"
+    python = torch.nearest_python(lowest, highest)
     venv = (
-        cmd("uv", "venv", "--seed", "--python", torch.nearest_python(lowest, highest), f"{name}-env"),
+        pip("uv"),  # which brings the Python where the machine has none
+        cmd(PYTHON, "-m", "uv", "venv", "--seed", "--python", python, f"{name}-env"),
         cmd("source", f"{name}-env/bin/activate"),
     )
     older = Fix(f"Use a Python that {title} {asked} has wheels for, and install there.", venv)
