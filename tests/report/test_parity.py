@@ -47,7 +47,7 @@ EVERY = pytest.mark.parametrize("report", [*MACHINES, "folded"], indirect=True)
 # What the text says in its own words; everything else in a finding is JSON's.
 OWN = (
     "FAIL WARN ADVICE also cause evidence fix or later effects id run ruled out see affects then careful needs root "
-    "verify undo The same for and a new login -"
+    "verify undo The same for and a new login - not the first of fixes above which is typed by hand"
 )
 
 

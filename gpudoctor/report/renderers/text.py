@@ -116,6 +116,8 @@ def finding(
         labelled(out, "id", entry.check + (f" ({entry.subject})" if several else ""), "dim")
     if hint and entry.run:
         labelled(out, "run", entry.run, "dim")
+        if " --choice " in entry.run:
+            labelled(out, "", "(not the first of the fixes above, which is typed by hand)", "dim")
 
 
 def headline(out: Console, word: str, style: str, title: str) -> None:
