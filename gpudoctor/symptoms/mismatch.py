@@ -197,9 +197,10 @@ def _of_packages(on: OnPython, own: Package, module: str, theirs: Package | None
     pair = f"the packages {name} and {theirs.name} {release(theirs.version)} do not fit"
     meaning = f"{pair}: {theirs.name} lacks {lacked or 'a module'}, which {own.name} uses; {_GPU}"
     row = _removed(theirs, text)
-    if row and row.has_older(text_of(on.python.version)) and not clash(on.python, row.older, but=(own.name,)):
+    if row and row.has_older(text_of(on.python.version)):
+        older = () if clash(on.python, row.older, but=(own.name,)) else (_older(row.older, on),)
         upgraded = newer(on, one, f"Upgrade {own.name} to a release that uses {row.now}.", theirs.name)
-        return Extracted(meaning=meaning, fixes=(_older(row.older, on), upgraded), decided=True)
+        return Extracted(meaning=meaning, fixes=(*older, upgraded), decided=True)
     return Extracted(meaning=meaning, fixes=other_release(on, one, theirs), decided=True)
 
 

@@ -435,3 +435,15 @@ def test_a_lazy_module_passes_on_what_the_program_asks_for() -> None:
         "the program uses the name __version__, which tf-keras 2.19.0 does not have; the GPU is not involved"
     )
     assert [fix.commands for fix in found.fixes] == [()]
+
+
+def test_a_name_that_no_release_has_which_the_others_take() -> None:
+    text = traced("AttributeError: module 'PIL.Image' has no attribute 'ANTIALIAS'", "easyocr/utils.py")
+    own, pillow = ("easyocr", "1.7.0", ("pillow",)), ("pillow", "11.3.0", ())
+    alone, bound = here(own, pillow), here(own, pillow, ("scikit-image", "0.25.2", ("pillow>=10.1",)))
+    upgrade = "/opt/env/bin/python -m pip install --upgrade easyocr"
+    assert [fix.commands for fix in first(text, alone).fixes] == [
+        ("/opt/env/bin/python -m pip install 'pillow<10'",),
+        (upgrade,),
+    ]
+    assert [fix.commands for fix in first(text, bound).fixes] == [(f"{upgrade} 'pillow>=10.1'",)]
