@@ -50,7 +50,8 @@ def named_for_gpus(name: str) -> bool:
 def labelled_for_gpus(name: str, version: str) -> str | None:
     """The local version label (`cu128`) that only an index for GPUs gives; None: the version has none such."""
     table, label = gpu_builds(), version.partition("+")[2]
-    return label if name in table.labelled and re.match(table.label, label) else None
+    is_cpu = label in ("", "cpu")  # the most frequent need no pattern
+    return label if name in table.labelled and not is_cpu and re.match(table.label, label) else None
 
 
 def conda_for_gpus(name: str, build: str) -> bool:

@@ -25,7 +25,7 @@ def apt(path: str, text: str) -> Iterator[ListedRepository]:
     if path.endswith(".sources"):
         yield from _stanzas(text)
         return
-    for address, suite, components in _LINE.findall(text):
+    for address, suite, components in _LINE.findall(text) if "deb" in text else ():
         yield ListedRepository(address, suite, tuple(components.split()))
 
 

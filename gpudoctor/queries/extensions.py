@@ -134,7 +134,8 @@ def library_releases(package: Package) -> tuple[str, ...]:
 
     DGL opens libgraphbolt_pytorch_2.2.1.so with PyTorch 2.2.1, and libtensoradapter_pytorch_2.2.1.so.
     """
-    found = {match[1] for name in package.libraries if "torch" in name and (match := _OF_RELEASE.search(name))}
+    named = (name for name in package.libraries if "torch" in name and name[-4:-3].isdigit())  # ..._2.2.1.so
+    found = {match[1] for name in named if (match := _OF_RELEASE.search(name))}
     return tuple(sorted(found, key=numbers))
 
 
