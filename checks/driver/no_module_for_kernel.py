@@ -18,9 +18,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if module.kernel_gone(facts):
         return (module.into_new_kernel(facts),)
     if runfile.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None) or module.unlisted(facts):
-        return module.rebuild(facts, version)
+        return (*_finish(facts), *module.rebuild(facts, version))
     brings = _module_package(facts, branch_of(version))
     return (brings, *module.rebuild(facts, version)[1:]) if brings else (install_driver(facts, branch_of(version)),)
+
+
+def _finish(facts: Facts) -> tuple[Fix, ...]:
+    """Let dpkg finish what it began: that builds the module, and lays the files by which modprobe finds it."""
+    if not (tasks := system.finished(facts)):
+        return ()
+    message = "Finish the installation that dpkg began: it builds the module. Then load it."
+    verify = query("nvidia-smi")
+    return (Fix(message, (*tasks, as_root("modprobe", "nvidia")), "reinstall-package", root=True, verify=verify),)
 
 
 def _module_package(facts: Facts, branch: int | None) -> Fix | None:
@@ -78,6 +87,8 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     lines = tuple(f"dkms: {e.module}/{e.version} {e.kernel or ''} {e.state}".replace("  ", " ") for e in entries)
     lost = next(iter(module.unlisted(facts)), None)
     more = f" DKMS does not list {lost}, whose source is in /usr/src." if lost else ""
+    if begun := system.half_installed(facts):
+        more += f" dpkg began to install {', '.join(begun)}, and did not finish."
     return Problem(
         f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.{more}",
         (*kernel_lines(facts), *lines),

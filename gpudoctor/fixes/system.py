@@ -77,28 +77,33 @@ def _own(facts: Facts, found: Command) -> Command:
 def install(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that install system packages; none where the package manager is not known."""
     family = family_of(facts)
-    return () if family is None else (*_finished(facts), _own(facts, packages.install_command(family, names)))
+    return () if family is None else (*finished(facts), _own(facts, packages.install_command(family, names)))
 
 
 def reinstall(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that reinstall system packages."""
     family = family_of(facts)
-    return () if family is None else (*_finished(facts), _own(facts, packages.reinstall_command(family, names)))
+    return () if family is None else (*finished(facts), _own(facts, packages.reinstall_command(family, names)))
 
 
 def remove(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that remove system packages."""
     family = family_of(facts)
-    return () if family is None else (*_finished(facts), _own(facts, packages.remove_command(family, names)))
+    return () if family is None else (*finished(facts), _own(facts, packages.remove_command(family, names)))
 
 
-def _finished(facts: Facts) -> tuple[Command, ...]:
-    """What dpkg has to end first where it was interrupted: apt refuses all else until then.
+def half_installed(facts: Facts) -> tuple[str, ...]:
+    """The driver's packages that dpkg began to install and did not finish.
 
     dpkg(1): half-installed, unpacked and half-configured packages, H, U and F as the second letter.
     """
-    begun = (state for _, _, state in known_or(facts.nvidia.kernel.packages, ()) if state[1:2] in ("H", "U", "F"))
-    if family_of(facts) != "debian" or not any(begun):
+    packages = known_or(facts.nvidia.kernel.packages, ()) if family_of(facts) == "debian" else ()
+    return tuple(name for name, _, state in packages if state[1:2] in ("H", "U", "F"))
+
+
+def finished(facts: Facts) -> tuple[Command, ...]:
+    """What dpkg has to end first where it was interrupted: apt refuses all else until then."""
+    if not half_installed(facts):
         return ()
     return (as_root("dpkg", "--configure", "-a"), as_root("apt-get", "--fix-broken", "install"))
 
