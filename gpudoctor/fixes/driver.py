@@ -17,6 +17,7 @@ from gpudoctor.fixes.system import (
     upgrade,
 )
 from gpudoctor.knowledge import drivers, generations, packages, repositories
+from gpudoctor.knowledge.toolkits import PIN
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.driver import user_version
@@ -238,6 +239,8 @@ def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int,
     name = known_or(facts.host.distribution.name, None) or "Debian"
     drivers_of_nvidia = "nvidia-open" if flavor == "open" else "cuda-drivers"
     commands = (
+        # With this file the repository brings a toolkit and no driver: a fix for nvcc may have written it.
+        *((as_root("rm", "-f", PIN),) if has_source(facts, "nvidia") else ()),
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
