@@ -59,7 +59,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     rows = {found.row.name: found.row for found in reversed(tuple(_found(on)))}
     why = " ".join(dict.fromkeys(row.instead for row in rows.values() if row.instead))
     fix, values = unset(on.facts, *rows, why=why), on.facts.host.environment
-    if lacking := [row.without for row in rows.values() if row.without]:
+    if lacking := list(dict.fromkeys(row.without for row in rows.values() if row.without)):
         other = f"Install {' and '.join(lacking)}, which the variable asks for.{lasting(on.facts)}"
         # First what needs no network: pip itself does not get through a SOCKS proxy either.
         return fix, Fix(other, (install(on.python, *lacking),), "reinstall-package")

@@ -13,11 +13,12 @@ from gpudoctor.fixes.find_release import lacked_name, release_with
 from gpudoctor.fixes.other_release import any_release, held, lacked_in, newer, other_release, with_plugin
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.knowledge.import_errors import distribution_of, import_errors
-from gpudoctor.knowledge.release_dates import release_dates
+from gpudoctor.knowledge.release_dates import release_dates, released
 from gpudoctor.knowledge.release_families import Removed, RemovedArgument, release_families
 from gpudoctor.knowledge.wanted import matters, shared_by, wanted
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
+from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
@@ -217,12 +218,16 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
     if came or went:
         when = f"came in {came}" if came else f"was removed in {went}"
         spec = f"{theirs.name}>={came}" if came else f"{with_plugin(on, theirs.name)}<{went}"
-        others = held(on, theirs.name) if came else []  # what it brings stays within what the rest requires
-        message = f"Install a release that has it: {' with '.join((spec, *others))}."
-        has = Fix(message, (install(on.python, spec, *others),), "reinstall-package")
-        other = (Fix("Change the program to what the release notes name in its place."),) if went else ()
         meaning = f"the program uses {what}, which {name} does not have: it {when}; {_GPU}"
-        return Extracted(meaning=meaning, fixes=(has, *other), decided=True)
+        change = Fix("Change the program to what the release notes name in its place.")
+        # What it brings stays within what the rest requires; an older one needs others as old.
+        others = held(on, theirs.name) if came else _as_old(on, theirs, went)
+        message = f"Install a release that has it: {' with '.join((spec, *others))}."
+        if users := [user for one in others if went for user in clash(on.python, one, but=(theirs.name,))]:
+            message = f"{message.rstrip('.')}, in an environment of its own: {users[0]} here cannot use that."
+            return Extracted(meaning=meaning, fixes=(change, Fix(message)), decided=True)
+        has = Fix(message, (install(on.python, spec, *others),), "reinstall-package")
+        return Extracted(meaning=meaning, fixes=(has, change) if went else (has,), decided=True)
     meaning = f"the program uses {what}, which {name} does not have; {_GPU}"
     if lacked.startswith("__"):  # of Python's own names no release is known by
         change = Fix(f"Change the program: nothing says that another release of {theirs.name} has it.")
@@ -236,6 +241,22 @@ def _of_program(on: OnPython, theirs: Package, lacked: str, text: str) -> Extrac
     return Extracted(
         meaning=meaning, fixes=(of_then,) if theirs.name in BY_MODULE else (upgraded, of_then), decided=True
     )
+
+
+def _as_old(on: OnPython, theirs: Package, went: str) -> list[str]:
+    """The releases of what a package requires that still have what its releases from before another one used.
+
+    diffusers before 0.26 imports what huggingface-hub 0.26 removed a few months after it.
+    """
+    day, found = released(theirs.name, went), []
+    required = {normalise(required_name(line)) for line in theirs.requires if not is_optional(line)}
+    for row in release_families().removed:
+        other = next((one for one in packages_of(on.python) if one.name == row.package and one.name in required), None)
+        if not (other and day and row.older and numbers(other.version) >= numbers(row.since)):
+            continue
+        if (gone := released(row.package, row.since)) and gone > day:
+            found.append(row.older)
+    return found
 
 
 def _without_parts(on: OnPython, theirs: Package, having: Fix) -> Fix:

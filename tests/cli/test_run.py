@@ -364,3 +364,8 @@ def test_the_commands_own_variables_are_examined(tmp_path: Path) -> None:
     ]
     subprocess.run([*argv, "-c", "raise SystemExit(1)"], env=BARE, cwd="/", capture_output=True, timeout=60)
     assert json.loads(path.read_text())["python"]["path"] == sys.executable
+
+
+def test_a_command_of_an_environment_that_was_moved() -> None:
+    with pytest.raises(NotRunError, match=r"^There is no command tensorboard\. The active environment /no/env is gone"):
+        located("tensorboard", {"PATH": "/no/env/bin", "VIRTUAL_ENV": "/no/env"})

@@ -447,3 +447,14 @@ def test_a_name_that_no_release_has_which_the_others_take() -> None:
         (upgrade,),
     ]
     assert [fix.commands for fix in first(text, bound).fixes] == [(f"{upgrade} 'pillow>=10.1'",)]
+
+
+def test_an_older_release_takes_along_what_it_used() -> None:
+    text = traced("ImportError: cannot import name 'PositionNet' from 'diffusers.models.embeddings'", "<string>")
+    diffusers, hub = ("diffusers", "0.36.0", ("huggingface-hub>=0.34",)), ("huggingface-hub", "0.36.2", ())
+    older = "/opt/env/bin/python -m pip install 'diffusers<0.26' 'huggingface-hub<0.26'"
+    assert first(text, here(diffusers, hub)).fixes[0].commands == (older,)
+    held = here(diffusers, hub, ("transformers", "4.57.6", ("huggingface-hub<1.0,>=0.34",)))
+    change, apart = first(text, held).fixes
+    assert change.message.startswith("Change the program")
+    assert "in an environment of its own: transformers here cannot use that" in apart.message

@@ -230,6 +230,7 @@ FIXES = [
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.5.1 (from versions: 2.6.0+cu124)", "uv venv --seed --python 3.12"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement tensorflow==2.18.0 (from versions: 2.20.0rc0, 2.20.0, 2.21.0, 2.22.0rc0)", "uv venv --seed --python 3.12 tensorflow-env"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement xyz==1.0 (from versions: 2.20.0rc0, 2.20.0, 2.22.0rc0)", "pip install xyz==2.20.0"),
+    ("arguments", "train.py: error: unrecognized arguments: --local-rank=0", "sed -i.bak; train.py"),
     ("vllm_cache", "the model's max seq len (100000), (4.26 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB). Based on", "--max-model-len 97760"),
     ("vllm_cache", "the model's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (8.53 GiB). Based on the available memory, the estimated maximum model length is 69872. Try", "--max-model-len 69872"),
 ]  # fmt: skip

@@ -44,7 +44,13 @@ def located(name: str, env: Mapping[str, str]) -> str:
     if closed:
         what = "is a directory" if os.path.isdir(name) else "is not executable"
         raise NotRunError(f"{name} {what}.", NOT_RUN)
-    raise NotRunError(f"There is no {'file' if '/' in name else 'command'} {name}.", NOT_FOUND)
+    active = env.get("VIRTUAL_ENV", "")
+    gone = f" The active environment {active} is gone: it was moved or removed." if _is_gone(active) else ""
+    raise NotRunError(f"There is no {'file' if '/' in name else 'command'} {name}.{gone}", NOT_FOUND)
+
+
+def _is_gone(environment: str) -> bool:
+    return bool(environment) and not os.path.exists(environment)
 
 
 def start(

@@ -267,9 +267,30 @@ def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=found.details, fixes=(newer, old), decided=True)
 
 
+def _local_rank(script: str) -> Extracted:
+    """The launcher passes the rank with a hyphen since PyTorch 2.0, and an older script takes an underscore.
+
+    https://docs.pytorch.org/docs/stable/elastic/run.html, on the transition from torch.distributed.launch.
+    """
+    meaning = (
+        "torch.distributed.launch passes --local-rank since PyTorch 2.0, and the script takes --local_rank; the GPU is "
+        "not involved"
+    )
+    edit = cmd("sed", "-i.bak", r"s/\(['\"]\)--local_rank\1/\1--local-rank\1, &/", script)
+    undo = (cmd("mv", f"{script}.bak", script),)
+    both = Fix(f"Let {script} take both names.", (edit,), undo=undo)
+    message = (
+        "Or start it with torchrun, which passes no such argument, and read the rank in the program from "
+        'os.environ["LOCAL_RANK"].'
+    )
+    return Extracted(meaning=meaning, fixes=(both, Fix(message)), decided=True)
+
+
 def arguments(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """Which program refused which arguments."""
     found = re.search(r"([\w.-]+)(?: [\w-]+)?: error: (.{1,200})", lines[0])
+    if found and "unrecognized arguments" in found[2] and "--local-rank" in found[2] and found[1].endswith(".py"):
+        return _local_rank(found[1])
     return Extracted(details=(f"{found[1]}: {found[2].strip()}.",)) if found else NOTHING
 
 

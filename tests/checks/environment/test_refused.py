@@ -62,6 +62,7 @@ def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
         (on("deepspeed", "0.16.0", DS_ACCELERATOR="rocm"), "deepspeed 0.16.0 refuses DS_ACCELERATOR=rocm"),
         (on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="async"), "must be default, platform"),
         (socks("socks5h://***"), "the 'socksio' package is not installed"),
+        (socks("socks://***", package("socksio", "1.0.0")), "Unknown scheme for proxy URL"),
         (hub("0.36.2", "True"), "huggingface-hub 0.36.2 refuses HF_HUB_ENABLE_HF_TRANSFER=True"),
     ],
 )
