@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.cli.run_program.spawn import NotRunError, located
 from tests.cli import BARE, gpudoctor, shell
 
 PYTHON = [sys.executable, "-c"]
