@@ -145,6 +145,7 @@ def gpu(index: int = 0, **changes: Any) -> Gpu:
         "utilization": 0,
         "performance_state": 8,
         "temperature": 40,
+        "temperature_operating_max": 88,
         "temperature_slowdown": 90,
         "temperature_shutdown": 100,
         "temperature_memory": None,

@@ -155,9 +155,17 @@ def test_thresholds_that_are_margins_become_degrees(folder: str, datacentre: str
     gpu = all_of(asked(datacentre, STANDIN_MARGIN="30")[1])[0]
     assert isinstance(gpu.temperature, int)
     # 30 degrees are left; it slows down 2 degrees past the limit, and shuts down 8 past it.
+    assert gpu.temperature_operating_max == gpu.temperature + 30
     assert (gpu.temperature_slowdown, gpu.temperature_shutdown) == (gpu.temperature + 32, gpu.temperature + 38)
     unread = all_of(asked(folder, STANDIN_MARGIN="30")[1])[0]  # margins, and a driver without the fields
     assert (unread.temperature_slowdown, unread.temperature_shutdown) == (None, None)
+    assert unread.temperature_operating_max is None
+
+
+@needs_gcc
+@pytest.mark.parametrize(("reported", "fact"), [("83", 83), ("0", None), ("-1", None)])
+def test_a_threshold_that_is_no_temperature_is_none(folder: str, reported: str, fact: int | None) -> None:
+    assert all_of(asked(folder, STANDIN_GPU_MAX=reported)[1])[0].temperature_operating_max == fact
 
 
 @needs_gcc
