@@ -50,7 +50,7 @@ def _also(on: OnGpu, sensor: str) -> str:
 
 
 @check(
-    title="GPU too hot: thermal throttling",
+    title="GPU or its memory is too hot",
     severity=Severity.WARNING,
     cause="Above its maximum operating temperature a GPU may run below its base clock, and the driver lowers its "
     "clocks for hot memory as well. From its slowdown temperature on the hardware lowers them to half or less; if it "
