@@ -23,6 +23,8 @@ SMALL = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S"),)
 ROOTS = (GpuProcess(pid=42, name="VLLM::EngineCor", memory=23 << 30, state="S", user=0),)
 OWN = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
 
+NOBODYS: dict[str, Any] = {"gpus__0__memory_used": 23 << 30, "host__user": User(uid=0)}
+
 
 def working(**changes: Any) -> Facts:
     """The machine with its GPU at work."""
@@ -99,6 +101,11 @@ ILL = [
         having(gpus__0__memory_used=23 << 30),
         f"23552 of 24576 MiB of {NAME} are in use: NVML shows no process here that uses it (one of another "
         "container or user, or one that has ended badly).",
+    ),
+    (
+        "health.memory-held",
+        having(**NOBODYS),
+        f"23552 of 24576 MiB of {NAME} are in use, and no process is listed that uses this GPU.",
     ),
     (
         "health.memory-held",
@@ -213,7 +220,42 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
             Severity.WARNING,
         ),
         ("health.memory-held", having(nvidia_host(2), gpus__0__memory_used=23 << 30), Severity.ADVICE),
+        ("health.memory-held", having(nvidia_host(2), **NOBODYS), Severity.WARNING),  # no other GPU gives it back
     ],
 )
 def test_how_bad_it_is_depends_on_what_is_sure(check: str, facts: Facts, severity: Severity) -> None:
     assert [verdict.severity for verdict in run(catalogue.load([check])[0], facts) if verdict.problem] == [severity]
+
+
+def test_memory_that_nobody_has_is_freed_by_a_reset() -> None:
+    [verdict] = run(catalogue.load(["health.memory-held"])[0], having(**NOBODYS))
+    assert [fix.commands for fix in verdict.fixes] == [
+        (
+            "sudo fuser -v /dev/nvidia*",
+            "sudo rmmod nvidia_drm",
+            "sudo nvidia-smi --gpu-reset -i 0",
+            "sudo modprobe nvidia_drm",
+        ),
+        ("sudo reboot",),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"host__user": User(uid=1000)},
+        {"host__user": User()},
+        {"host__container": "docker"},
+        {"host__container": WHY},
+        {"host__wsl": 2},
+        {"gpus__0__virtualization": "host-vgpu"},
+        {"gpus__0__virtualization": "vgpu"},
+        {"gpus__0__virtualization": WHY},
+        {"gpus__0__mig": True},
+        {"gpus__0__utilization": 40},
+        {"gpus__0__processes": WHY},
+    ],
+)
+def test_where_somebody_may_not_be_visible_nothing_is_reset(other: dict[str, Any]) -> None:
+    [verdict] = run(catalogue.load(["health.memory-held"])[0], having(**(NOBODYS | other)))
+    assert not any("reset" in command for fix in verdict.fixes for command in fix.commands)
