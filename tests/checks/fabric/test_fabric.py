@@ -6,7 +6,8 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
-from gpudoctor.facts import DeviceNode, Facts, LogEvent
+from gpudoctor.facts import DeviceNode, Facts, LogEvent, PackageSource
+from gpudoctor.fixes.driver import install_driver
 from gpudoctor.fixes.fabric import multi_node
 from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
@@ -282,3 +283,29 @@ def test_a_recovery_that_runs_is_waited_for() -> None:
     (fix,) = one.fixes_for(subject)
     assert fix.message.startswith("Wait")
     assert fix.commands == ("nvidia-smi -q | grep -A12 Fabric",)
+
+
+NVIDIAS = {"host__sources": (PackageSource(path="cuda.list", kind="nvidia"),)}
+PLAIN = having(several(1))
+
+
+@pytest.mark.parametrize(
+    ("facts", "driver", "manager"),
+    [
+        (hgx(H100, 4), "nvidia-driver-580-server-open", "nvidia-fabricmanager-580"),
+        (having(hgx(H100, 4), **NVIDIAS), "nvidia-driver-580-open", "nvidia-fabricmanager-580"),
+        (hgx(B200), "nvidia-driver-580-server-open", "nvidia-fabricmanager-580 nvlsm"),
+        (having(PLAIN, nvidia__kernel__fabric_manager="inactive"), "nvidia-driver-580-server-open", "-580"),
+        (having(PLAIN, nvidia__kernel__fabric_manager=None), "nvidia-driver-580-open", ""),
+        (having(hgx(H100, 4), host__container="docker"), "nvidia-driver-580-open", ""),
+        (guest(), "nvidia-driver-580-open", ""),
+        (rack(), "nvidia-driver-580-open", ""),
+    ],
+)
+def test_a_driver_of_another_branch_comes_with_its_fabric_manager(facts: Facts, driver: str, manager: str) -> None:
+    fix = install_driver(facts, 580, "open")
+    commands = [command for command in fix.commands if "install" in command]
+    assert commands[0].endswith(f" {driver}")
+    assert len(commands) == (2 if manager else 1)
+    assert all(command.endswith(manager) for command in commands[1:])
+    assert ("fabric manager" in fix.message) == bool(manager)
