@@ -23,6 +23,8 @@ SMALL = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S"),)
 ROOTS = (GpuProcess(pid=42, name="VLLM::EngineCor", memory=23 << 30, state="S", user=0),)
 OWN = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
 
+# Three of a model at rest, the first of which has half of its lanes.
+ALIKE = having(nvidia_host(3), gpus__0__link_width=8)
 NOBODYS: dict[str, Any] = {"gpus__0__memory_used": 23 << 30, "host__user": User(uid=0)}
 
 
@@ -55,6 +57,12 @@ ILL = [
         "link.narrow-pcie",
         working(gpus__0__link_width=1),
         f"The PCIe link of {NAME} has a width of x1 of x16 lanes under load.",
+    ),
+    (
+        "link.narrow-pcie",
+        ALIKE,
+        f"The PCIe link of {NAME} has a width of x8 of x16 lanes at idle; check again under load. The 2 others of its "
+        "model are idle as well and have x16.",
     ),
     (
         "link.slow-pcie",
@@ -125,6 +133,14 @@ ILL = [
 
 WELL = [
     ("link.narrow-pcie", having(gpus__0__link_width=8)),  # at rest
+    ("link.narrow-pcie", having(nvidia_host(2), gpus__0__link_width=8)),  # and one other
+    ("link.narrow-pcie", having(ALIKE, gpus__1__link_width=8)),  # so it may be the driver's saving
+    ("link.narrow-pcie", having(ALIKE, gpus__1__performance_state=2)),  # what the other one does shows nothing
+    ("link.narrow-pcie", having(ALIKE, gpus__2__link_generation=4)),
+    ("link.narrow-pcie", having(ALIKE, gpus__2__name="NVIDIA L4")),
+    ("link.narrow-pcie", having(ALIKE, host__platform="laptop")),
+    ("link.narrow-pcie", having(ALIKE, host__virtual="kvm")),
+    ("link.narrow-pcie", having(ALIKE, pci__0__link_width_max=8)),  # the slot has no more
     ("link.narrow-pcie", working(gpus__0__link_width=8, gpus__0__link_width_max=8)),  # a card of eight lanes
     ("link.narrow-pcie", working(gpus__0__link_width=None)),
     ("link.slow-pcie", having(gpus__0__link_generation=1)),  # at rest
@@ -194,6 +210,7 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         ("link.narrow-pcie", working(gpus__0__link_width=4), Severity.WARNING),
         ("link.narrow-pcie", working(gpus__0__link_width=8), Severity.ADVICE),  # half of them
         ("link.narrow-pcie", having(gpus__0__link_width=1), Severity.ADVICE),  # at rest
+        ("link.narrow-pcie", ALIKE, Severity.ADVICE),
         ("link.narrow-pcie", working(gpus__0__link_width=4, host__virtual="kvm"), Severity.ADVICE),
         ("link.slow-pcie", working(gpus__0__link_generation=3), Severity.ADVICE),
         (
