@@ -169,6 +169,7 @@ def gpu(index: int = 0, **changes: Any) -> Gpu:
         "ecc_corrected": None,
         "ecc_uncorrected": None,
         "ecc_uncorrected_total": None,
+        "remapped_corrected": None,
         "remapped_uncorrected": None,
         "remap_pending": None,
         "remap_failed": None,

@@ -66,6 +66,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     ecc_corrected: Maybe[Count | None] = NOT  # since the driver was loaded
     ecc_uncorrected: Maybe[Count | None] = NOT  # since the driver was loaded
     ecc_uncorrected_total: Maybe[Count | None] = NOT
+    remapped_corrected: Maybe[Count | None] = NOT  # rows of memory, after correctable errors
     remapped_uncorrected: Maybe[Count | None] = NOT
     remap_pending: Maybe[bool | None] = NOT
     remap_failed: Maybe[bool | None] = NOT

@@ -119,7 +119,8 @@ def test_a_gpu_without_memory_of_its_own_is_integrated(folder: str) -> None:
 def test_a_data_centre_gpu_tells_its_health(datacentre: str) -> None:
     gpu = all_of(asked(datacentre)[1])[0]
     assert (gpu.ecc, gpu.ecc_pending, gpu.ecc_uncorrected, gpu.ecc_uncorrected_total) == (True, False, 2, 5)
-    assert (gpu.remapped_uncorrected, gpu.remap_pending, gpu.remap_failed) == (3, True, False)
+    assert (gpu.remapped_corrected, gpu.remapped_uncorrected) == (1, 3)
+    assert (gpu.remap_pending, gpu.remap_failed) == (True, False)
     assert (gpu.retired_pending, gpu.pcie_replays, gpu.serial) == (True, 17, "1650123450")
     assert (gpu.recovery_action, gpu.virtualization) == ("drain-and-reset", "passthrough")
 
