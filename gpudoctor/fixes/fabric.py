@@ -38,6 +38,13 @@ def _has_own_switches(facts: Facts) -> bool:
     return bool(switches_of(facts)) or (hopper and facts.host.architecture == "x86_64")
 
 
+def wired_on_board(facts: Facts, gpu: Gpu) -> bool:
+    """Whether the NVLinks are wires of the board (SXM, racks); cards have them by bridges, which need not be on all."""
+    fabric = gpu.fabric_state in ("completed", "in-progress", "not-started")
+    named = isinstance(gpu.name, str) and "SXM" in gpu.name
+    return bool(switches_of(facts)) or fabric or named or multi_node(facts)
+
+
 def switches_elsewhere(facts: Facts) -> bool:
     """Whether this is a guest that has GPUs of an NVSwitch board and none of its switches: the host sets them up.
 

@@ -11,7 +11,7 @@ from gpudoctor.fixes.driver import install_driver
 from gpudoctor.fixes.fabric import multi_node
 from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
-from tests.checks.healthy_nvidia import B200, H100, hgx, several
+from tests.checks.healthy_nvidia import A100, B200, H100, hgx, several
 from tests.checks.nvidia_machines import WHY, event, having, logged
 
 NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
@@ -309,3 +309,36 @@ def test_a_driver_of_another_branch_comes_with_its_fabric_manager(facts: Facts, 
     assert len(commands) == (2 if manager else 1)
     assert all(command.endswith(manager) for command in commands[1:])
     assert ("fabric manager" in fix.message) == bool(manager)
+
+
+def _with_links(facts: Facts, *down: bool) -> Facts:
+    return having(facts, gpus__0__nvlinks=down, gpus__0__nvlink_recoveries=240, gpus__1__nvlink_recoveries=0)
+
+
+V100 = {"name": "Tesla V100-SXM2-32GB", "capability": "7.0", "nvlinks": (True,) * 6, "fabric_state": None}
+BRIDGED = several(2, changes={"name": "NVIDIA RTX A6000", "nvlinks": (True,) * 4, "fabric_state": None})
+
+
+@pytest.mark.parametrize("check", ["link.nvlink-down", "link.nvlink-errors"])
+@pytest.mark.parametrize(
+    ("facts", "bridge", "switch"),
+    [
+        (_with_links(BRIDGED, True, True, True, False), True, False),
+        (_with_links(hgx(H100, 4), *[True] * 17, False), False, True),
+        (_with_links(several(2, changes=V100), *[True] * 5, False), False, False),
+    ],
+)
+def test_only_cards_have_a_bridge_to_reseat(check: str, facts: Facts, bridge: bool, switch: bool) -> None:
+    [verdict] = [one for one in run(catalogue.load([check])[0], facts) if one.problem]
+    assert ("bridge" in verdict.fixes[0].message) is bridge
+    assert ("NVSwitch" in verdict.fixes[0].message) is switch
+
+
+def test_traffic_has_no_links_left_where_all_are_down() -> None:
+    check = catalogue.load(["link.nvlink-down"])[0]
+    causes = [
+        run(check, having(hgx(A100, 6), gpus__2__nvlinks=links))[2].problem for links in ((False,) * 12, (True,) * 11)
+    ]
+    assert [problem.cause for problem in causes if problem] == [
+        "A link did not train, or was disabled after errors, or its NVSwitch failed; traffic between GPUs uses PCIe."
+    ]
