@@ -11,7 +11,7 @@ from gpudoctor.knowledge.pci_ids import needs_fabric
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import cards_of, gpus_of, in_container, switches_of
-from gpudoctor.tasks import Command, Tasks, as_root, filtered, query
+from gpudoctor.tasks import Command, Task, Tasks, as_root, filtered, query
 
 UNIT = "nvidia-fabricmanager"
 SUBNET_MANAGER = "nvlsm"
@@ -55,6 +55,13 @@ def switches_elsewhere(facts: Facts) -> bool:
     if hypervisor is None or in_container(facts) or switches_of(facts) or isinstance(facts.pci, Unknown):
         return False
     return hypervisor != "other" or not any(card.generation == "Blackwell" for card in cards_of(facts, "nvidia"))
+
+
+def state_of_gpus(facts: Facts) -> Task:
+    """What shows that the fabric is up: the state of each GPU, from Hopper on; before that NVML has none, but links."""
+    if any(g.fabric_state in ("not-started", "in-progress", "completed") for g in gpus_of(facts, "nvidia")):
+        return filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric"))
+    return query("nvidia-smi", "nvlink", "--status")
 
 
 def joined(facts: Facts) -> bool:
@@ -179,7 +186,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
             "reinstall-package" if commands else "restart-process",
             root=True,
             undo=(as_root("systemctl", "disable", "--now", UNIT),),
-            verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
+            verify=state_of_gpus(facts),
         ),
         Fix(
             f"If it fails to start, its log shows why: a version that differs, or a switch fault. {_DRIVERS}",

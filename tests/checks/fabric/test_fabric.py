@@ -8,8 +8,9 @@ from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
 from gpudoctor.facts import DeviceNode, Facts, LogEvent, PackageSource
 from gpudoctor.fixes.driver import install_driver
-from gpudoctor.fixes.fabric import multi_node
+from gpudoctor.fixes.fabric import multi_node, start
 from gpudoctor.root_causes import findings
+from gpudoctor.tasks.as_typed import typed
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import A100, B200, H100, hgx, several
 from tests.checks.nvidia_machines import WHY, event, having, logged
@@ -71,7 +72,7 @@ ILL = [
     (
         "fabric.not-ready",
         rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802),
-        "cuInit returns 802: GPUs 0, 1, 2, 3 have not joined the NVLink fabric. The controller on the rack's switch "
+        "cuInit returns 802: GPUs 0-3 have not joined the NVLink fabric. The controller on the rack's switch "
         "trays has to do that.",
     ),
     (
@@ -342,3 +343,11 @@ def test_traffic_has_no_links_left_where_all_are_down() -> None:
     assert [problem.cause for problem in causes if problem] == [
         "A link did not train, or was disabled after errors, or its NVSwitch failed; traffic between GPUs uses PCIe."
     ]
+
+
+@pytest.mark.parametrize(("state", "shown"), [("in-progress", "Fabric"), ("not-supported", "nvlink"), (WHY, "nvlink")])
+def test_what_shows_the_fabric_is_there_on_this_board(state: object, shown: str) -> None:
+    facts = having(hgx(A100, 6, fabric_state=state), nvidia__kernel__fabric_manager="failed")
+    first = start(facts)[0]
+    assert first.verify is not None
+    assert shown in typed((first.verify,))[0]
