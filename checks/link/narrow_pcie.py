@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import busy, has_slot, mobile, possible, virtual
-from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
+from gpudoctor.targets import OnGpu, gpu_key, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import filtered, query
 
 # With a single other one it is open which of the two stands out.
@@ -73,10 +73,16 @@ def _full_at_rest(on: OnGpu, most: int) -> int:
     hypervisor shows links of its own.
     """
     gpu = on.gpu
-    if mobile(on.facts, gpu) or virtual(on.facts, gpu) or not isinstance(gpu.name, str):
+    if mobile(on.facts, gpu) or virtual(on.facts, gpu) or not isinstance(gpu.name, str) or _measured(on):
         return 0
     others = [g for g in gpus_of(on.facts, "nvidia") if g.name == gpu.name and g.index != gpu.index]
     state = (gpu.performance_state, gpu.link_generation)
     alike = all((g.performance_state, g.link_generation) == state and g.link_width == most for g in others)
     known_state = all(isinstance(value, int) for value in state)
     return len(others) if len(others) >= _FEWEST and alike and known_state else 0
+
+
+def _measured(on: OnGpu) -> bool:
+    """Whether a smoke test has seen the link under load: smoke.link-trained-down judges that."""
+    tests = (test for run in on.facts.smoke.runs if run.gpu == gpu_key(on.gpu) for test in run.tests)
+    return any(isinstance(test.during.link_width, int) for test in tests)

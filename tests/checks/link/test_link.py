@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, run
-from gpudoctor.facts import Facts, GpuProcess, User
+from gpudoctor.facts import During, Facts, GpuProcess, SmokeRun, SmokeTest, User
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, having
 
@@ -25,6 +25,12 @@ OWN = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S", user=1000)
 
 # Three of a model at rest, the first of which has half of its lanes.
 ALIKE = having(nvidia_host(3), gpus__0__link_width=8)
+COPIED = SmokeRun(
+    backend="pytorch",
+    kind="cuda",
+    gpu="0000:01:00.0",
+    tests=(SmokeTest(name="transfer", during=During(link_width=16)),),
+)
 NOBODYS: dict[str, Any] = {"gpus__0__memory_used": 23 << 30, "host__user": User(uid=0)}
 
 
@@ -141,6 +147,7 @@ WELL = [
     ("link.narrow-pcie", having(ALIKE, host__platform="laptop")),
     ("link.narrow-pcie", having(ALIKE, host__virtual="kvm")),
     ("link.narrow-pcie", having(ALIKE, pci__0__link_width_max=8)),  # the slot has no more
+    ("link.narrow-pcie", having(ALIKE, smoke__runs=(COPIED,))),  # seen under load: smoke.link-trained-down judges
     ("link.narrow-pcie", working(gpus__0__link_width=8, gpus__0__link_width_max=8)),  # a card of eight lanes
     ("link.narrow-pcie", working(gpus__0__link_width=None)),
     ("link.slow-pcie", having(gpus__0__link_generation=1)),  # at rest
