@@ -160,11 +160,11 @@ TARGETS = {
     ),
     "targets:nvidia_cards": "device.wake-failed",
     "targets:nvidia_gpus": (
-        "device.ecc-off device.exclusive-mode device.hidden-but-sick device.inforom-corrupted device.prohibited-mode "
-        "device.spare-rows-used-up device.sram-errors fabric.unhealthy health.clocks-held health.fans-stopped "
-        "health.hardware-slowdown health.memory-held health.overheated health.power-brake health.power-capped "
-        "health.power-limit-lowered health.spark-held-down health.stuck-process link.narrow-pcie link.nvlink-down "
-        "link.nvlink-errors link.pcie-errors link.slow-pcie mig.change-pending"
+        "device.ecc-change-pending device.ecc-off device.exclusive-mode device.hidden-but-sick "
+        "device.inforom-corrupted device.prohibited-mode device.spare-rows-used-up device.sram-errors fabric.unhealthy "
+        "health.clocks-held health.fans-stopped health.hardware-slowdown health.memory-held health.overheated "
+        "health.power-brake health.power-capped health.power-limit-lowered health.spark-held-down health.stuck-process "
+        "link.narrow-pcie link.nvlink-down link.nvlink-errors link.pcie-errors link.slow-pcie mig.change-pending"
     ),
     "targets:nvidia_hardware": (
         "advice.compiled-at-first-use advice.few-cpus advice.memory-taken-at-once advice.no-bfloat16 "

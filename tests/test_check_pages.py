@@ -161,6 +161,7 @@ def test_the_walk_through_adding_a_check_leads_to_a_check(tmp_path: Path) -> Non
         "checks/device/ecc_change_pending.py",
         "tests/checks/device/test_ecc_change_pending.py",
     ]
+    assert [(ROOT / name).read_text(encoding="utf-8") for name, _ in files] == [code for _, code in files]
     for folder in ("checks", "gpudoctor", "tests", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

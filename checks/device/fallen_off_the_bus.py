@@ -13,6 +13,8 @@ from gpudoctor.queries.kernel_log import ago, events, texts
 from gpudoctor.targets import as_gpus, in_container
 from gpudoctor.tasks import as_root, query
 
+# "The GPU has fallen off the bus or has otherwise become inaccessible" (nvmlReturn_t).
+_LOST = "NVML: NVML_ERROR_GPU_IS_LOST (15)"
 _SLOWER = Fix(
     "Replace the riser, cable or adapter by one made for the link's speed, or reseat it; until then set the slot one "
     "PCIe generation lower in the firmware setup (BIOS).",
@@ -58,10 +60,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="GPU has fallen off the bus (Xid 79)",
+    title="GPU has fallen off the bus",
     severity=Severity.ERROR,
-    cause="The PCI Express link to the GPU is gone (Xid 79, NVML: GPU is lost). Check power, heat, seating and riser "
-    "first, then firmware, then a dying card; software is rarely the cause.",
+    cause="The PCI Express link to the GPU is gone, so the driver cannot reach it. Check power, heat, seating and "
+    "riser first, then firmware, then a dying card; software is rarely the cause.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/nvml-api/"),
     targets=nvidia_addresses,
@@ -81,11 +83,14 @@ def fallen_off_the_bus(on: OnAddress) -> Problem | None:
     if not lost and not logged:
         return None
     link, words = _link_errors(on)
+    xid = " (Xid 79)" if on.xids(79) else ""
     if lost:
-        return Problem(f"{on.name} is lost: it has fallen off the bus.{words}", (*texts(logged), *link))
+        off = (
+            f"it has fallen off the bus{xid}" if logged else "it has fallen off the bus, or cannot be reached any more"
+        )
+        return Problem(f"{on.name} is lost: {off}.{words}", (_LOST, *texts(logged), *link))
     back = on.answers and on.facts.nvidia.cuda.code == 0
     after = f"{ago(on.facts, logged[-1])}; it responds again now" if back else ""
-    xid = " (Xid 79)" if on.xids(79) else ""
     message = f"{on.name} has fallen off the bus according to the kernel log{xid}{after}.{words}"
     severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
     return Problem(message, (*texts(logged), *link), severity=severity)

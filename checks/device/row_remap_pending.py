@@ -14,6 +14,16 @@ _FAILING = (
     "Single rows fail on healthy cards; this many mean that a part of the memory is defective: the next row fails soon "
     "after the reset, and each time a program is lost."
 )
+_UNCORRECTED = (
+    "The GPU had an uncorrectable memory error and will replace the broken row with a spare one at its next reset (row "
+    "remapping, Xid 63). Until then the error can come back."
+)
+_CORRECTED = (
+    "Correctable errors recurred in a row of the GPU's memory, and it will replace that row with a spare one at its "
+    "next reset (row remapping, Xid 63). ECC corrected them: no data were lost."
+)
+# Uncorrectable errors: a double-bit error, and one that was contained or not.
+_LOSSES = (48, 94, 95)
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
@@ -34,10 +44,13 @@ def _rows(on: OnAddress) -> int:
 @check(
     title="Row remapping pending: the GPU needs a reset to repair its memory",
     severity=Severity.WARNING,
-    cause="The GPU had an uncorrectable memory error and will replace the broken row with a spare one at its next "
-    "reset (row remapping, Xid 63). Until then the error can come back.",
+    cause="A row of the GPU's memory had an uncorrectable error, or correctable ones again and again; the GPU replaces "
+    "it with a spare row at its next reset (row remapping, Xid 63). Until then the errors can come back.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
+    ),
     targets=nvidia_addresses,
     only_with=("log.events.kind=xid gpus.remap_pending",),
     caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
@@ -50,14 +63,23 @@ def row_remap_pending(on: OnAddress) -> Problem | None:
     pending = on.gpu.remap_pending if on.gpu is not None else None
     if pending is not True and (pending is False or not logged or _retires_pages(on)):
         return None
-    message, evidence = f"{on.name} has a row remapping pending: it needs a reset.", (*logged, *on.xids(48, 94, 95))
+    message, evidence = f"{on.name} has a row remapping pending: it needs a reset.", (*logged, *on.xids(*_LOSSES))
     if _rows(on) < _SPARE:
-        return Problem(message, texts(evidence))
+        return Problem(message, texts(evidence), _cause(on))
     message += (
         f" Uncorrectable errors have cost {_rows(on)} rows so far: its memory (HBM) keeps failing, and a reset repairs "
         "only the last row."
     )
     return Problem(message, texts((*evidence, *on.xids(171, 172))), _FAILING)
+
+
+def _cause(on: OnAddress) -> str | None:
+    """Which errors it were, where NVML's counts or the log show it (nvmlDeviceGetRemappedRows: corrRows, uncRows)."""
+    gpu = on.gpu
+    if _rows(on) or on.logged_xids(*_LOSSES):
+        return _UNCORRECTED
+    corrected = gpu.remapped_corrected if gpu is not None and gpu.remapped_uncorrected == 0 else None
+    return _CORRECTED if isinstance(corrected, int) and corrected else None
 
 
 def _retires_pages(on: OnAddress) -> bool:

@@ -15,6 +15,10 @@ from gpudoctor.tasks.placeholders import REST
 
 # The memory manager of a Jetson, which its libcuda opens first (NvRmMemInitNvmap).
 _TEGRA = "/dev/nvmap"
+_JETSONS = (
+    "A Jetson's device nodes belong to the group video by a udev rule of NVIDIA's images, and to root alone without "
+    "that rule. Others cannot open them (errno EACCES)."
+)
 
 
 def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
@@ -87,10 +91,10 @@ def _tegra_rule(facts: Facts) -> Fix:
 
 
 @check(
-    title="Permission denied: NVIDIA's device nodes (/dev/nvidia*, /dev/nvmap)",
+    title="Permission denied: NVIDIA's device nodes in /dev",
     severity=Severity.ERROR,
     cause="The nodes under /dev are open only to root or a group (mode and group; errno EACCES), because of the "
-    "module's option NVreg_DeviceFileMode, udev or a manual change. A Jetson's belong to the group video.",
+    "module's option NVreg_DeviceFileMode, udev or a manual change.",
     fixes=_fixes,
     references=(
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",
@@ -115,4 +119,5 @@ def device_nodes_closed(facts: Facts) -> Problem | None:
     if known_or(closed[0].gid, 0) != 0:
         message += f" It belongs to the group {amd.group_of(facts, closed[0])}."
     # Where CUDA starts, only some GPUs are closed: they are reserved for other users.
-    return Problem(message, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)
+    severity = Severity.ADVICE if facts.nvidia.cuda.code == 0 else None
+    return Problem(message, lines, _JETSONS if closed[0].path == _TEGRA else None, severity)

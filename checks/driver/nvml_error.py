@@ -2,12 +2,13 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.knowledge.errors import holds_at_start, needs_reboot
+from gpudoctor.fixes.module import reload_module
+from gpudoctor.knowledge.errors import holds_at_start, needs_reboot, needs_reload
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrases
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.wanted import left_off, left_over
-from gpudoctor.targets import nvidia_machine
+from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import as_root, filtered, query
 
 _LOG = Fix(
@@ -19,7 +20,11 @@ _REBOOT = Fix("Reboot.", (as_root("reboot"),), "reboot", root=True, needs="reboo
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     code = known_or(facts.nvidia.nvml.code, None)
-    return (_LOG, _REBOOT) if code is not None and needs_reboot(code) else (_LOG,)
+    if code is None:
+        return (_LOG,)
+    if needs_reload(code) and not in_container(facts) and isinstance(facts.nvidia.kernel.loaded, str):
+        return (_LOG, reload_module(facts), _REBOOT)
+    return (_LOG, _REBOOT) if needs_reboot(code) else (_LOG,)
 
 
 @check(
@@ -42,7 +47,8 @@ def nvml_error(facts: Facts) -> Problem | None:
     if left_over(facts):
         return None  # device.none reports the packages
     found = meaning_of(code)
-    usual = f"Usual causes of this code: {found.causes}." if found and found.causes and holds_at_start(code) else None
+    causes = "; ".join(phrases(found.in_container if in_container(facts) else "", found.causes)) if found else ""
+    usual = f"Usual causes of this code: {causes}." if causes and holds_at_start(code) else None
     message = f"NVML reports: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
     mild = facts.nvidia.cuda.code == 0 or left_off(facts)
     return Problem(message, cause=usual, severity=Severity.WARNING if mild else None)

@@ -1,6 +1,7 @@
 """A board with NVSwitch and no fabric manager that has set the switches up."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.digits import in_runs
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
 from gpudoctor.maybe import Unknown, known, phrase
@@ -50,7 +51,7 @@ def manager_down(facts: Facts) -> Problem | None:
     if running in ("active", "reloading", "activating"):
         return None
     word = {None: "is not installed", "failed": "has failed"}.get(running, phrase("is {}", running))
-    who = f"GPU {waits[0]} waits" if len(waits) == 1 else f"GPUs {', '.join(map(str, waits))} wait"
+    who = f"GPU {waits[0]} waits" if len(waits) == 1 else f"GPUs {in_runs(waits)} wait"
     which = f" {who} for the fabric." if waits else ""
     missing = fabric.missing_modules(facts)
     also = f" The modules {' and '.join(missing)}, which it needs on this board, are not loaded." if missing else ""

@@ -1,6 +1,7 @@
 """The fabric manager runs, or cannot be seen from here, and CUDA still reports that the system is not ready."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.digits import in_runs
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
 from gpudoctor.fixes.module_option import set_option
@@ -64,13 +65,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     wait = Fix(
         "Wait a minute after boot and check again; if it stays so, restart the fabric manager and read its log.",
         (
-            filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
+            fabric.state_of_gpus(facts),
             as_root("systemctl", "restart", fabric.UNIT),
             query("journalctl", "-u", fabric.UNIT, "-n", "30"),
         ),
         "restart-process",
         root=True,
-        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
+        verify=fabric.state_of_gpus(facts),
     )
     modules = fabric.missing_modules(facts)
     load = "Load the modules that the fabric manager needs to reach this board's NVSwitches, then restart it."
@@ -119,8 +120,8 @@ def not_ready(facts: Facts) -> Problem | None:
     code = known(facts.nvidia.cuda.code)
     if code != CUDA_NOT_READY or not fabric.needs_manager(facts):
         return None
-    waiting = [str(g.index) for g in fabric.waiting(facts)]
-    who = f"GPU {waiting[0]} has" if len(waiting) == 1 else f"GPUs {', '.join(waiting)} have"
+    waiting = [g.index for g in fabric.waiting(facts)]
+    who = f"GPU {waiting[0]} has" if len(waiting) == 1 else f"GPUs {in_runs(waiting)} have"
     which = f"{who} not joined the NVLink fabric" if waiting else "the NVLink fabric is not set up"
     if fabric.joined(facts):
         which = "the system is not ready, although every GPU has joined the NVLink fabric"

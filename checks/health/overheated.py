@@ -1,14 +1,14 @@
-"""A GPU is so hot that its clocks are lowered."""
+"""A GPU or its memory is above a limit of its temperature, or so hot that its clocks are lowered."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.limits import lower
-from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.maybe import Maybe, known, known_or, phrase
 from gpudoctor.queries.power import impossible_power
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
 _LOOK = query("nvidia-smi", "-q", "-d", "TEMPERATURE,PERFORMANCE")
-# The driver acts a little before the memory reaches its limit.
+# The driver acts a little before the GPU or its memory reaches its limit.
 _NEAR = 5
 # This close to its shutdown temperature a GPU has minutes.
 _LAST = 3
@@ -32,44 +32,69 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     return (cool, Fix(message, less[:1], "change-environment", root=True, undo=less[1:], verify=_LOOK))
 
 
+def _left(heat: Maybe[int | None], limit: Maybe[int | None]) -> int | None:
+    """How many degrees are left below a limit; negative above it, None where either is not known."""
+    now, most = known_or(heat, None), known_or(limit, None)
+    return None if now is None or most is None or most <= 0 else most - now
+
+
+def _also(on: OnGpu, sensor: str) -> str:
+    """A sentence about the other sensor, where it is close to its limit or above it."""
+    heat, limit = on.gpu.temperature_memory, on.gpu.temperature_memory_max
+    template = " Its memory is at {} degrees C (its limit is {})."
+    if sensor == "GPU":
+        heat, limit = on.gpu.temperature, on.gpu.temperature_operating_max
+        template = " The GPU itself is at {} degrees C (its maximum operating temperature is {})."
+    left = _left(heat, limit)
+    return phrase(template, heat, limit) if left is not None and left <= _NEAR else ""
+
+
 @check(
-    title="GPU too hot: thermal throttling",
+    title="GPU or its memory is too hot",
     severity=Severity.WARNING,
-    cause="Above its slowdown temperature a GPU lowers its clocks (thermal slowdown); if it gets hotter, it shuts "
-    "down and falls off the bus.",
+    cause="Above its maximum operating temperature a GPU may run below its base clock, and the driver lowers its "
+    "clocks for hot memory as well. From its slowdown temperature on the hardware lowers them to half or less; if it "
+    "gets hotter, it shuts down and falls off the bus.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
+    ),
     targets=nvidia_gpus,
     caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def overheated(on: OnGpu) -> Problem | None:
-    """NVML's reasons for the clocks; the plain hardware slowdown counts where the GPU is hot."""
-    heat, limit = known_or(on.gpu.temperature, None), known_or(on.gpu.temperature_slowdown, None)
-    last = known_or(on.gpu.temperature_shutdown, None)
+    """Each sensor against its own limit, and NVML's reasons for the clocks; the sensor that is over is named."""
+    gpu, name = on.gpu, gpu_name(on.gpu)
+    heat, slowdown = known_or(gpu.temperature, None), known_or(gpu.temperature_slowdown, None)
+    last = known_or(gpu.temperature_shutdown, None)
     if heat is not None and last is not None and heat >= last:
-        return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C, and shuts down at {last}.")
-    memory, most = known_or(on.gpu.temperature_memory, None), known_or(on.gpu.temperature_memory_max, None)
-    reasons = known(on.gpu.event_reasons)
-    hot = heat is not None and limit is not None and heat >= limit
+        return Problem(f"{name} is at {heat} degrees C, and shuts down at {last}.")
+    memory = _left(gpu.temperature_memory, gpu.temperature_memory_max)
+    reasons = known(gpu.event_reasons)
+    slow = heat is not None and slowdown is not None and heat >= slowdown
+    over = (_left(gpu.temperature, gpu.temperature_operating_max) or 0) < 0
     named = [r for r in reasons or () if r in ("hw-thermal-slowdown", "sw-thermal-slowdown")]
     # A broken power sensor makes the driver report both slowdowns (NVIDIA/open-gpu-kernel-modules#1237: at 48 degrees).
-    if (not named or impossible_power(on.gpu)) and not hot:
-        if memory and most and memory > most:
-            return Problem(f"The memory of {gpu_name(on.gpu)} is at {memory} degrees C: its limit is {most}.")
-        return None
-    if heat is not None and not named and "hw-slowdown" not in (reasons or ()):
-        return Problem(
-            f"{gpu_name(on.gpu)} is at {heat} degrees C{phrase(': from {} on it lowers its clocks', limit)}."
-        )
-    if memory and most and memory >= most - _NEAR and not hot:
-        message = (
-            f"The memory of {gpu_name(on.gpu)} is hot at {memory} degrees C (its limit is {most}), so the GPU has "
-        )
-        return Problem(f"{message}lowered its clocks: {', '.join(named)}.")
-    degrees = f" at {heat} degrees C" if heat is not None else ""
-    slow = f" (slowdown from {limit})" if limit is not None else ""
+    if (not named or impossible_power(gpu)) and not slow and not over:
+        if memory is None or memory >= 0:
+            return None
+        degrees = phrase("{} degrees C: its limit is {}", gpu.temperature_memory, gpu.temperature_memory_max)
+        return Problem(f"The memory of {name} is at {degrees}.{_also(on, 'GPU')}")
+    if not named and not (slow and "hw-slowdown" in (reasons or ())):
+        above = phrase(", above its maximum operating temperature of {}", gpu.temperature_operating_max)
+        end = phrase(": from {} on it lowers its clocks", slowdown) if slow else above
+        return Problem(f"{name} is at{phrase(' {} degrees C', heat)}{end}.{_also(on, 'memory')}")
+    if memory is not None and memory <= _NEAR and not slow and not over:
+        degrees = phrase("{} degrees C (its limit is {})", gpu.temperature_memory, gpu.temperature_memory_max)
+        message = f"The memory of {name} is hot at {degrees}, so the GPU has lowered its clocks: {', '.join(named)}."
+        return Problem(message + _also(on, "GPU"))
+    most = phrase(" (its maximum operating temperature is {})", gpu.temperature_operating_max)
+    if slow or not over:
+        most = phrase(" (slowdown from {})", slowdown)
     end = f" At {last} it shuts down." if heat is not None and last is not None and heat >= last - _LAST else ""
     why = ", ".join(named) or "hw-slowdown"
-    return Problem(f"{gpu_name(on.gpu)} is hot{degrees}{slow} and has lowered its clocks: {why}.{end}")
+    message = f"{name} is hot{phrase(' at {} degrees C', heat)}{most} and has lowered its clocks: {why}."
+    return Problem(f"{message}{end}{_also(on, 'memory')}")

@@ -1,6 +1,7 @@
 """A server's driver shuts its GPUs down whenever no program uses them."""
 
 from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.digits import in_runs
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.queries.driver import own_kernel
@@ -48,7 +49,7 @@ def persistence_off(facts: Facts) -> str | None:
         return None
     if known(facts.nvidia.kernel.persistence_daemon) == "active" or any(_kept(g) for g in off):
         return None
-    which = ", ".join(str(g.index) for g in off)
+    which = in_runs(g.index for g in off)
     return (
         f"Persistence mode is off on GPU {which}: the first program after idle waits until the driver has "
         "initialized the GPU."

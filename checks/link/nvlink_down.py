@@ -1,32 +1,27 @@
 """NVLinks are down that are up on identical GPUs, or that are wired to NVSwitches."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.fabric import multi_node, needs_manager, switches_elsewhere
+from gpudoctor.fixes.fabric import multi_node, needs_manager, switches_elsewhere, wired_on_board
 from gpudoctor.knowledge.gpu_peaks import nvlinks
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus, switches_of
 from gpudoctor.tasks import query
 
-_FIXES = (
-    Fix(
-        "Check the links and their errors; reseat the NVLink bridge, or on a board with NVSwitch reboot the node; "
-        "if links stay down, the bridge, board or GPU has to be replaced.",
-        (
-            query("nvidia-smi", "nvlink", "--status"),
-            query("nvidia-smi", "nvlink", "-e"),
-            query("nvidia-smi", "topo", "-m"),
-        ),
-        "replace-hardware",
-        verify=query("nvidia-smi", "nvlink", "--status"),
-    ),
+_LOOK = (
+    query("nvidia-smi", "nvlink", "--status"),
+    query("nvidia-smi", "nvlink", "-e"),
+    query("nvidia-smi", "topo", "-m"),
 )
 
 
-def _on_board(on: OnGpu) -> bool:
-    """Whether the links are wires of the board; cards have them by bridges, which need not be on all of them."""
-    switched = bool(switches_of(on.facts)) or on.gpu.fabric_state in ("completed", "in-progress", "not-started")
-    return switched or (isinstance(on.gpu.name, str) and "SXM" in on.gpu.name)
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    what = "reseat the NVLink bridge; if links stay down, the bridge or a card"
+    if wired_on_board(on.facts, on.gpu):
+        switch = ", an NVSwitch" if needs_manager(on.facts) else ""
+        what = f"reboot the node; if links stay down, the board{switch} or the GPU"
+    message = f"Check the links and their errors; {what} has to be replaced."
+    return (Fix(message, _LOOK, "replace-hardware", verify=_LOOK[0]),)
 
 
 def _all_wired(on: OnGpu, up: int) -> bool:
@@ -42,7 +37,7 @@ def _all_wired(on: OnGpu, up: int) -> bool:
 
 
 _UNUSED = "traffic between GPUs uses the remaining links or PCIe."
-_ON_BOARD = f"A link did not train, or was disabled after errors, or its NVSwitch failed; {_UNUSED}"
+_ON_BOARD = "A link did not train, or was disabled after errors, or its NVSwitch failed; traffic between GPUs uses "
 
 
 @check(
@@ -50,7 +45,7 @@ _ON_BOARD = f"A link did not train, or was disabled after errors, or its NVSwitc
     severity=Severity.WARNING,
     cause=f"A link did not train or was disabled after errors; {_UNUSED} All links down on a card only means that no "
     "bridge is fitted, which is no fault.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
         "https://docs.nvidia.com/health-validation/reference/checks/nvlink",
@@ -68,7 +63,7 @@ def nvlink_down(on: OnGpu) -> Problem | None:
         return None
     equals = [g for g in gpus_of(on.facts, "nvidia") if g.name == on.gpu.name and isinstance(g.nvlinks, tuple)]
     best = max((sum(g.nvlinks) for g in equals if isinstance(g.nvlinks, tuple)), default=0)
-    board, up, whole = _on_board(on), sum(links), nvlinks(text_of(on.gpu.capability))
+    board, up, whole = wired_on_board(on.facts, on.gpu), sum(links), nvlinks(text_of(on.gpu.capability))
     alike = up == best
     short = whole is not None and up < min(whole, len(links))
     if (alike and not (short and len(equals) > 1 and _all_wired(on, up))) or not (up or board):
@@ -78,4 +73,5 @@ def nvlink_down(on: OnGpu) -> Problem | None:
     seen = [f"links down: {', '.join(str(number) for number, works in enumerate(links[:whole]) if not works)}"]
     if up and all(g.nvlinks == links for g in equals):
         seen.append("the same links are down on each GPU here, which points to an NVSwitch")
-    return Problem(message, tuple(seen), cause=_ON_BOARD if board else None)
+    cause = f"{_ON_BOARD}{'the remaining links or PCIe' if up else 'PCIe'}."
+    return Problem(message, tuple(seen), cause=cause if board else None)

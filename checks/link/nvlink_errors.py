@@ -1,6 +1,7 @@
 """NVLinks of one GPU had to be recovered many times."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.fabric import needs_manager, wired_on_board
 from gpudoctor.maybe import known
 from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
@@ -9,29 +10,32 @@ from gpudoctor.tasks import query
 # A recovery is a rare event; a few may come from a reset or a restart of the fabric manager, on all GPUs alike.
 _MANY = 10
 
-_FIXES = (
-    Fix(
-        "Check which link's counters grow, and whether they still grow under load; reseat the bridge or the board, "
-        "and drain and reset the GPU. If it happens again, the bridge, board or GPU has to be replaced.",
-        (
-            query("nvidia-smi", "nvlink", "-e"),
-            query("nvidia-smi", "nvlink", "--status"),
-            query("dcgmi", "diag", "-r", "2", root=True),
+
+def _fixes(on: OnGpu) -> tuple[Fix, ...]:
+    reseat, parts = "reseat the bridge, ", "bridge or a card"
+    if wired_on_board(on.facts, on.gpu):
+        switch = ", an NVSwitch" if needs_manager(on.facts) else ""
+        reseat, parts = "", f"board{switch} or the GPU"
+    look = query("nvidia-smi", "nvlink", "-e")
+    return (
+        Fix(
+            f"Check which link's counters grow, and whether they still grow under load; {reseat}drain and reset the "
+            f"GPU. If it happens again, the {parts} has to be replaced.",
+            (look, query("nvidia-smi", "nvlink", "--status"), query("dcgmi", "diag", "-r", "2", root=True)),
+            "ask-vendor",
+            root=True,
+            impact="none",
+            verify=look,
         ),
-        "ask-vendor",
-        root=True,
-        impact="none",
-        verify=query("nvidia-smi", "nvlink", "-e"),
-    ),
-)
+    )
 
 
 @check(
     title="Many NVLink recoveries on a GPU",
     severity=Severity.WARNING,
     cause="A link with too many errors is retrained (recovery); traffic stops meanwhile. Many recoveries on one GPU, "
-    "while identical ones have none, point to a bad bridge, connector or board.",
-    fixes=_FIXES,
+    "while identical ones have none, point to a bad connector, bridge or board.",
+    fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
         "https://docs.nvidia.com/datacenter/dcgm/latest/learn/core-services/topology-and-links.html",

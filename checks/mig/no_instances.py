@@ -1,8 +1,9 @@
 """MIG is on and there are no instances, so CUDA has no device to run on."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.digits import in_runs
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.fixes.reset import reset
+from gpudoctor.fixes.reset import let_go, reset_alone
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_NO_DEVICE
@@ -15,10 +16,11 @@ def _empty(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    which = ",".join(str(g.index) for g in _empty(facts))
+    numbers = tuple(g.index for g in _empty(facts))
+    which = ",".join(map(str, numbers))
     off = Fix(
-        "If you do not want to partition the GPUs: disable MIG; no program may use them meanwhile.",
-        (as_root("nvidia-smi", "-i", which, "-mig", "0"), *reset(facts, *(g.index for g in _empty(facts)))),
+        "If you do not want to partition the GPUs: end the programs that use them, then disable MIG.",
+        (*let_go(facts, *numbers), as_root("nvidia-smi", "-i", which, "-mig", "0"), *reset_alone(facts, *numbers)),
         "reset-gpu",
         root=True,
         undo=(as_root("nvidia-smi", "-i", which, "-mig", "1"),),
@@ -70,7 +72,7 @@ def no_instances(facts: Facts) -> Problem | None:
             if gpu.mig is True:
                 known(gpu.mig_devices)
         return None
-    names = ", ".join(str(g.index) for g in empty)
+    names = in_runs(g.index for g in empty)
     some = f" ({len(gpus) - len(empty)} of {len(gpus)} GPUs are not affected)" if len(gpus) > len(empty) else ""
     message = f"MIG is enabled on GPU {names} without any instance, so CUDA has no device there{some}."
     if given:

@@ -163,7 +163,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     # -- settings ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default", "gpus.*.power_max"),
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown", "gpus.*.temperature_operating_max"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.ecc", "gpus.*.ecc_pending", "gpus.*.ecc_uncorrected", "gpus.*.remap*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.retired_pending", "gpus.*.compute_mode", "gpus.*.mig", "gpus.*.mig_*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.persistence", "gpus.*.recovery_action", "gpus.*.virtualization"),

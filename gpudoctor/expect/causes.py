@@ -8,7 +8,7 @@ NO_GPU = ("device.no-gpu",)  # an advice where nothing asks for one but the expe
 AREAS = {"torch": "pytorch"}
 # By the field: what explains that it has another value than it should.
 OTHERWISE: dict[str, tuple[str, ...]] = {
-    "ecc": ("device.ecc-off",),
+    "ecc": ("device.ecc-off", "device.ecc-change-pending"),
     "link_generation": ("link.*",),
     "link_generation_max": ("link.*",),
     "link_width": ("link.*", "rocm.narrow-link"),

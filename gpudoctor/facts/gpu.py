@@ -41,6 +41,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     utilization: Maybe[Small | None] = NOT  # per cent
     performance_state: Maybe[Small | None] = NOT  # 0 fastest .. 15
     temperature: Maybe[Celsius | None] = NOT
+    temperature_operating_max: Maybe[Celsius | None] = NOT  # above it the GPU may run below its base clock
     temperature_slowdown: Maybe[Celsius | None] = NOT
     temperature_shutdown: Maybe[Celsius | None] = NOT
     temperature_memory: Maybe[Celsius | None] = NOT
@@ -65,6 +66,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     ecc_corrected: Maybe[Count | None] = NOT  # since the driver was loaded
     ecc_uncorrected: Maybe[Count | None] = NOT  # since the driver was loaded
     ecc_uncorrected_total: Maybe[Count | None] = NOT
+    remapped_corrected: Maybe[Count | None] = NOT  # rows of memory, after correctable errors
     remapped_uncorrected: Maybe[Count | None] = NOT
     remap_pending: Maybe[bool | None] = NOT
     remap_failed: Maybe[bool | None] = NOT

@@ -21,6 +21,7 @@ _OTHERS = {
     "power_default": "W",
     "power_max": "W",
     "temperature": "°C",
+    "temperature_operating_max": "°C",
     "temperature_slowdown": "°C",
     "temperature_shutdown": "°C",
     "temperature_memory": "°C",

@@ -5,7 +5,7 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, debian_driver, image, nixos, own_system, prebuilt
+from gpudoctor.fixes import cloud, debian_driver, fabric, image, nixos, own_system, prebuilt
 from gpudoctor.fixes.system import (
     driver_packages,
     family_of,
@@ -120,6 +120,8 @@ def install_driver(
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
+    if fabric.has_manager(facts):
+        message += " The NVLink fabric needs the fabric manager in exactly the driver's version."
     if older := _of_older_release(facts, branch):
         return older
     if newest is not None and branch > newest:
@@ -150,7 +152,7 @@ def install_driver(
     commands = (*added, *_before(facts, found, branch), *_commands(facts, family, actual), *other)
     enrolled = debian_driver.enrolled(facts)
     message = f"{message}{why}{_under_secure_boot(facts, signed, bool(enrolled))}"
-    tasks = (*commands, *enrolled)
+    tasks = (*commands, *_manager(facts, branch), *enrolled)
     return Fix(message, tasks, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
@@ -197,11 +199,21 @@ def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packag
     if has_yum_only(facts) and found.origin == "NVIDIA":  # without module streams the name alone brings the newest
         return msgspec.structs.replace(found, names=tuple(f"{name}-{branch}*" for name in found.names))
     there = facts.nvidia.kernel.packages if isinstance(facts.nvidia.kernel.packages, tuple) else ()
-    own = {f"nvidia-driver-{branch}", f"nvidia-driver-{branch}-open"}
-    if not any(name in own and (branch_of(version) or branch) > branch for name, version, _state in there):
+    own = f"nvidia-driver-{branch}"
+    gone = any(
+        name in (own, f"{own}-open") and (branch_of(version) or branch) > branch for name, version, _state in there
+    )
+    # Ubuntu's fabric manager is made from its -server driver, whose releases differ from the desktop's.
+    # https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/
+    if not gone and (not fabric.has_manager(facts) or has_source(facts, "nvidia")):
         return found
-    names = tuple(f"{name}-server" if name in own else name for name in found.names)
+    names = tuple(name if "-server" in name else name.replace(own, f"{own}-server") for name in found.names)
     return msgspec.structs.replace(found, names=names)
+
+
+def _manager(facts: Facts, branch: int) -> Tasks:
+    """The fabric manager of the branch, where the GPUs need one: with another version the fabric does not come up."""
+    return fabric.install_of_branch(facts, branch) if fabric.has_manager(facts) else ()
 
 
 def newest_packaged(facts: Facts) -> int | None:
@@ -245,6 +257,7 @@ def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
         *install(facts, *debian_driver.kernel_packages(facts), drivers_of_nvidia),
+        *_manager(facts, branch),
         *debian_driver.enrolled(facts),
     )
     message = f"{message} {name} has packages only up to branch {newest}, so it comes from NVIDIA's repository."

@@ -3,15 +3,15 @@
 import re
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.fixes import system
-from gpudoctor.fixes.driver import branch_of
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.pci_ids import needs_fabric
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import cards_of, gpus_of, in_container, switches_of
-from gpudoctor.tasks import Command, as_root, filtered, query
+from gpudoctor.tasks import Command, Task, Tasks, as_root, filtered, query
 
 UNIT = "nvidia-fabricmanager"
 SUBNET_MANAGER = "nvlsm"
@@ -38,6 +38,13 @@ def _has_own_switches(facts: Facts) -> bool:
     return bool(switches_of(facts)) or (hopper and facts.host.architecture == "x86_64")
 
 
+def wired_on_board(facts: Facts, gpu: Gpu) -> bool:
+    """Whether the NVLinks are wires of the board (SXM, racks); cards have them by bridges, which need not be on all."""
+    fabric = gpu.fabric_state in ("completed", "in-progress", "not-started")
+    named = isinstance(gpu.name, str) and "SXM" in gpu.name
+    return bool(switches_of(facts)) or fabric or named or multi_node(facts)
+
+
 def switches_elsewhere(facts: Facts) -> bool:
     """Whether this is a guest that has GPUs of an NVSwitch board and none of its switches: the host sets them up.
 
@@ -48,6 +55,13 @@ def switches_elsewhere(facts: Facts) -> bool:
     if hypervisor is None or in_container(facts) or switches_of(facts) or isinstance(facts.pci, Unknown):
         return False
     return hypervisor != "other" or not any(card.generation == "Blackwell" for card in cards_of(facts, "nvidia"))
+
+
+def state_of_gpus(facts: Facts) -> Task:
+    """What shows that the fabric is up: the state of each GPU, from Hopper on; before that NVML has none, but links."""
+    if any(g.fabric_state in ("not-started", "in-progress", "completed") for g in gpus_of(facts, "nvidia")):
+        return filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric"))
+    return query("nvidia-smi", "nvlink", "--status")
 
 
 def joined(facts: Facts) -> bool:
@@ -112,7 +126,7 @@ def version_of_driver(facts: Facts) -> str:
 def package(facts: Facts, version: str) -> str | None:
     """The manager's package for a driver of this version; None: this distribution's is not known."""
     family = system.family_of(facts)
-    return packages.fabric_manager_package(family, branch_of(version) or 0) if family else None
+    return packages.fabric_manager_package(family, number_of(version.partition(".")[0]) or 0) if family else None
 
 
 def install(facts: Facts) -> tuple[Command, ...]:
@@ -123,6 +137,31 @@ def install(facts: Facts) -> tuple[Command, ...]:
         return ()
     exact = {"debian": f"{name}={version}*", "fedora": f"{name}-{version}", "suse": f"{name}={version}"}
     return system.install(facts, exact.get(family or "", name))
+
+
+def has_manager(facts: Facts) -> bool:
+    """Whether a driver needs a fabric manager of its own version here: one is installed, or the GPUs need one.
+
+    Not in a container, nor in a guest without switches: there the host has it. Nor where the fabric spans machines.
+    """
+    if in_container(facts) or multi_node(facts):
+        return False
+    own = bool(switches_of(facts)) or known_or(facts.host.virtual, None) in (None, "other")
+    return own and (isinstance(facts.nvidia.kernel.fabric_manager, str) or needs_manager(facts))
+
+
+def install_of_branch(facts: Facts, branch: int) -> Tasks:
+    """The manager of a driver branch, which starts at boot: GPUs behind NVSwitches do not start without it."""
+    family = system.family_of(facts)
+    name = packages.fabric_manager_package(family, branch) if family else None
+    if name is None:
+        return ()
+    if family == "fedora":  # NVIDIA's repositories have every branch's under one name, and would give the newest
+        name = f"{name}-{branch}*"
+    elif family == "suse":
+        name = f"{name}<{branch + 1}"
+    names = (name, SUBNET_MANAGER) if needs_subnet_manager(facts) else (name,)
+    return (*system.install(facts, *names), as_root("systemctl", "enable", UNIT))
 
 
 def start(facts: Facts) -> tuple[Fix, ...]:
@@ -147,7 +186,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
             "reinstall-package" if commands else "restart-process",
             root=True,
             undo=(as_root("systemctl", "disable", "--now", UNIT),),
-            verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
+            verify=state_of_gpus(facts),
         ),
         Fix(
             f"If it fails to start, its log shows why: a version that differs, or a switch fault. {_DRIVERS}",

@@ -14,22 +14,40 @@ _DISPLAY = "nvidia_drm"
 def reset(facts: Facts, *numbers: object) -> Tasks:
     """The commands that reset GPUs, all of them where none is named.
 
-    Persistence mode, and the daemon of it, keep a GPU open as well (NVIDIA/NVSentinel#1690). What was switched off is
-    switched on again.
-
     Args:
         facts: the machine.
         numbers: what nvidia-smi -i takes.
     """
-    which = ("-i", ",".join(map(str, numbers))) if numbers else ()
+    return (*let_go(facts, *numbers), *reset_alone(facts, *numbers))
+
+
+def let_go(facts: Facts, *numbers: object) -> Tasks:
+    """What has to let go of GPUs first: programs, persistence mode, and the module of the display.
+
+    Persistence mode, and the daemon of it, keep a GPU open as well (NVIDIA/NVSentinel#1690).
+    """
+    modes = (as_root("nvidia-smi", "-pm", 0, *_which(numbers)),) if _persistent(facts, numbers) else ()
+    return (USERS, *modes, *((as_root("rmmod", _DISPLAY),) if _has_display(facts) else ()))
+
+
+def reset_alone(facts: Facts, *numbers: object) -> Tasks:
+    """The reset itself; what was switched off before is switched on again."""
+    modes = (as_root("nvidia-smi", "-pm", 1, *_which(numbers)),) if _persistent(facts, numbers) else ()
+    display = (as_root("modprobe", _DISPLAY),) if _has_display(facts) else ()
+    return (as_root("nvidia-smi", "--gpu-reset", *_which(numbers)), *display, *modes)
+
+
+def _which(numbers: tuple[object, ...]) -> tuple[str, ...]:
+    return ("-i", ",".join(map(str, numbers))) if numbers else ()
+
+
+def _persistent(facts: Facts, numbers: tuple[object, ...]) -> bool:
     meant = [g for g in gpus_of(facts, "nvidia") if not numbers or str(g.index) in map(str, numbers)]
-    before: Tasks = ()
-    after: Tasks = ()
-    if any(gpu.persistence is True for gpu in meant):
-        before, after = (as_root("nvidia-smi", "-pm", 0, *which),), (as_root("nvidia-smi", "-pm", 1, *which),)
-    if _DISPLAY in (known_or(facts.nvidia.kernel.modules, None) or ()):
-        before, after = (*before, as_root("rmmod", _DISPLAY)), (as_root("modprobe", _DISPLAY), *after)
-    return (USERS, *before, as_root("nvidia-smi", "--gpu-reset", *which), *after)
+    return any(gpu.persistence is True for gpu in meant)
+
+
+def _has_display(facts: Facts) -> bool:
+    return _DISPLAY in (known_or(facts.nvidia.kernel.modules, None) or ())
 
 
 def reset_commands(on: OnAddress) -> Tasks:

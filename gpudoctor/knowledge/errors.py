@@ -19,11 +19,15 @@ class ErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rows: they.
         init: the codes whose causes hold where the library's start returns them.
         reboot: those of a GPU that only a reboot brings back where the library does not start.
+        reload: those of a driver that starts afresh when its modules are loaded again.
+        container: causes that there are in containers alone, by code.
     """
 
     rows: tuple[tuple[int, str, str, str], ...]
     init: tuple[int, ...] = ()
     reboot: tuple[int, ...] = ()
+    reload: tuple[int, ...] = ()
+    container: dict[int, str] = {}
 
 
 class Errors(KnowledgeTable, frozen=True):
@@ -64,12 +68,13 @@ class Nvlink5(KnowledgeTable, frozen=True):
 
 
 class Error(msgspec.Struct, frozen=True):
-    """An error number: its name, what it means, and the usual causes."""
+    """An error number: its name, what it means, and the usual causes; in a container others come first."""
 
     code: int
     name: str
     meaning: str
     causes: str
+    in_container: str = ""
 
 
 class Xid(msgspec.Struct, frozen=True):
@@ -124,6 +129,11 @@ def needs_reboot(code: int) -> bool:
     return code in load("nvml_errors", Errors).error.reboot
 
 
+def needs_reload(code: int) -> bool:
+    """Whether an NVML code that nvmlInit returns is of a driver that starts afresh when its modules are reloaded."""
+    return code in load("nvml_errors", Errors).error.reload
+
+
 @cache
 def recovery_action(value: int) -> str | None:
     """Return NVML's name for a recommended recovery action: 1 is "GPU_RESET"."""
@@ -162,7 +172,8 @@ def nvlink5_error_of(code: int, text: str) -> NvlinkError | None:
 
 @cache
 def _errors(name: str) -> dict[int, Error]:
-    return {row[0]: Error(*row) for row in load(name, Errors).error.rows}
+    table = load(name, Errors).error
+    return {row[0]: Error(*row, table.container.get(row[0], "")) for row in table.rows}
 
 
 @cache

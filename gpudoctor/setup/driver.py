@@ -6,9 +6,8 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import NVIDIA_SMI, cloud, driver, fabric
-from gpudoctor.fixes.system import family_of, install
-from gpudoctor.knowledge import drivers, packages
+from gpudoctor.fixes import NVIDIA_SMI, cloud, driver
+from gpudoctor.knowledge import drivers
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.clouds import needs_grid
@@ -16,8 +15,7 @@ from gpudoctor.queries.driver import driver_version, has_nvidia_driver
 from gpudoctor.setup.choice import choose
 from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform
 from gpudoctor.setup.request import SetupRequest
-from gpudoctor.targets import gpus_of, in_container, on_wsl, switches_of
-from gpudoctor.tasks import Command, Task, Tasks, as_root
+from gpudoctor.targets import gpus_of, in_container, on_wsl
 
 WINDOWS = "https://www.nvidia.com/en-us/drivers/"
 
@@ -114,16 +112,12 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
         f"{there}; branch {branch}{runs} supports every GPU of this machine{_with(facts, branch)}. The wheels include "
         "their own CUDA libraries: no toolkit is needed."
     )
-    tasks = fix.tasks
-    if _has_fabric(facts):
-        tasks = (*(_server(one, branch) for one in tasks), *_fabric(facts, branch))
-        why += " The NVLink fabric needs the fabric manager in exactly the driver's version."
     return SetupStep(
         id="driver",
         group="driver",
         title=fix.message,
         why=why,
-        commands=tasks,
+        commands=fix.tasks,
         root=fix.root,
         reboot=fix.needs == "reboot",
         verify=(NVIDIA_SMI,),
@@ -136,38 +130,6 @@ def _with(facts: Facts, branch: int) -> str:
         return ""
     flavor = driver.flavor_for(facts, branch)
     return phrase(", with the {} kernel modules{}", flavor, _because(facts, flavor))
-
-
-def _has_fabric(facts: Facts) -> bool:
-    """Whether the GPUs need a fabric manager on this machine: not in a container, nor in a guest without switches."""
-    if in_container(facts) or fabric.multi_node(facts) or not fabric.needs_manager(facts):
-        return False
-    return bool(switches_of(facts)) or known_or(facts.host.virtual, None) in (None, "other")
-
-
-def _server(task: Task, branch: int) -> Task:
-    """Ubuntu's fabric manager is made from its -server driver, whose releases differ from the desktop's.
-
-    https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/
-    """
-    if not isinstance(task, Command):
-        return task
-    name = f"nvidia-driver-{branch}"
-    return msgspec.structs.replace(task, argv=tuple(word.replace(name, f"{name}-server") for word in task.argv))
-
-
-def _fabric(facts: Facts, branch: int) -> Tasks:
-    """The fabric manager, without which the GPUs behind NVSwitches do not start; of the driver's own version."""
-    family = family_of(facts)
-    name = packages.fabric_manager_package(family, branch) if family else None
-    if name is None:
-        return ()
-    if family == "fedora":  # NVIDIA's repositories have every branch's under one name, and would give the newest
-        name = f"{name}-{branch}*"
-    elif family == "suse":
-        name = f"{name}<{branch + 1}"
-    names = (name, fabric.SUBNET_MANAGER) if fabric.needs_subnet_manager(facts) else (name,)
-    return (*install(facts, *names), as_root("systemctl", "enable", fabric.UNIT))
 
 
 def _because(facts: Facts, flavor: str | None) -> str:

@@ -242,9 +242,9 @@ def health(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
     """ECC, repaired memory, and what the driver asks to be done."""
     py, ask = nv.py, nv.ask
 
-    def rows() -> tuple[int, bool, bool]:
-        _, uncorrected, pending, failed = py.nvmlDeviceGetRemappedRows(handle)
-        return uncorrected, bool(pending), bool(failed)
+    def rows() -> tuple[int, int, bool, bool]:
+        corrected, uncorrected, pending, failed = py.nvmlDeviceGetRemappedRows(handle)
+        return corrected, uncorrected, bool(pending), bool(failed)
 
     def recovery() -> int:
         field = py.nvmlDeviceGetFieldValues(handle, [py.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])[0]
@@ -258,7 +258,7 @@ def health(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
         **spread(("ecc", "ecc_pending"), ask(lambda: tuple(map(bool, py.nvmlDeviceGetEccMode(handle))))),
         "ecc_uncorrected": ecc_errors(nv, handle, "UNCORRECTED", py.NVML_VOLATILE_ECC),
         "ecc_uncorrected_total": ecc_errors(nv, handle, "UNCORRECTED", py.NVML_AGGREGATE_ECC),
-        **spread(("remapped_uncorrected", "remap_pending", "remap_failed"), ask(rows)),
+        **spread(("remapped_corrected", "remapped_uncorrected", "remap_pending", "remap_failed"), ask(rows)),
         "retired_pending": ask(lambda: bool(py.nvmlDeviceGetRetiredPagesPendingStatus(handle))),
         "recovery_action": ask(recovery),
     }

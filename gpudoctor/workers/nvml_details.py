@@ -84,21 +84,29 @@ def margins(nv: NvmlLibrary, handle: Any, temperature: int) -> dict[str, Any]:
     if not isinstance(left, int):
         return {}
     names = {
+        "temperature_operating_max": py.NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT,
         "temperature_slowdown": py.NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT,
         "temperature_shutdown": py.NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT,
     }
     limits = {name: nv.ask(functools.partial(field, nv, handle, number)) for name, number in names.items()}
-    return {name: temperature + left - limit for name, limit in limits.items() if isinstance(limit, int)}
+    degrees = {name: temperature + left - limit for name, limit in limits.items() if isinstance(limit, int)}
+    return {name: limit for name, limit in degrees.items() if limit > 0}
 
 
 def heat(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
-    """Temperatures next to the GPU's own, and fans; a driver without a limit may call it 0."""
+    """Temperatures next to the GPU's own, and fans; a driver without a limit may call it 0.
+
+    Of nvmlTemperatureThresholds_t: GPU_MAX is where the GPU may run below its base clock, SLOWDOWN where the hardware
+    lowers its clocks, MEM_MAX the memory's temperature from which on the driver does.
+    """
 
     def limit(name: str) -> Any:
         number = getattr(nv.py, "NVML_TEMPERATURE_THRESHOLD_" + name)
-        return nv.ask(lambda: nv.py.nvmlDeviceGetTemperatureThreshold(handle, number) or None)
+        value = nv.ask(lambda: ctypes.c_int(nv.py.nvmlDeviceGetTemperatureThreshold(handle, number)).value)
+        return None if isinstance(value, int) and value <= 0 else value
 
     return {
+        "temperature_operating_max": limit("GPU_MAX"),
         "temperature_slowdown": limit("SLOWDOWN"),
         "temperature_shutdown": limit("SHUTDOWN"),
         "temperature_memory": nv.ask(lambda: field(nv, handle, nv.py.NVML_FI_DEV_MEMORY_TEMP)),

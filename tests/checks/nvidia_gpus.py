@@ -28,6 +28,7 @@ A100: dict[str, Any] = {
     "ecc_pending": True,
     "ecc_uncorrected": 0,
     "ecc_uncorrected_total": 0,
+    "remapped_corrected": 0,
     "remapped_uncorrected": 0,
     "remap_pending": False,
     "remap_failed": False,

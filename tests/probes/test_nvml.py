@@ -119,7 +119,8 @@ def test_a_gpu_without_memory_of_its_own_is_integrated(folder: str) -> None:
 def test_a_data_centre_gpu_tells_its_health(datacentre: str) -> None:
     gpu = all_of(asked(datacentre)[1])[0]
     assert (gpu.ecc, gpu.ecc_pending, gpu.ecc_uncorrected, gpu.ecc_uncorrected_total) == (True, False, 2, 5)
-    assert (gpu.remapped_uncorrected, gpu.remap_pending, gpu.remap_failed) == (3, True, False)
+    assert (gpu.remapped_corrected, gpu.remapped_uncorrected) == (1, 3)
+    assert (gpu.remap_pending, gpu.remap_failed) == (True, False)
     assert (gpu.retired_pending, gpu.pcie_replays, gpu.serial) == (True, 17, "1650123450")
     assert (gpu.recovery_action, gpu.virtualization) == ("drain-and-reset", "passthrough")
 
@@ -155,9 +156,17 @@ def test_thresholds_that_are_margins_become_degrees(folder: str, datacentre: str
     gpu = all_of(asked(datacentre, STANDIN_MARGIN="30")[1])[0]
     assert isinstance(gpu.temperature, int)
     # 30 degrees are left; it slows down 2 degrees past the limit, and shuts down 8 past it.
+    assert gpu.temperature_operating_max == gpu.temperature + 30
     assert (gpu.temperature_slowdown, gpu.temperature_shutdown) == (gpu.temperature + 32, gpu.temperature + 38)
     unread = all_of(asked(folder, STANDIN_MARGIN="30")[1])[0]  # margins, and a driver without the fields
     assert (unread.temperature_slowdown, unread.temperature_shutdown) == (None, None)
+    assert unread.temperature_operating_max is None
+
+
+@needs_gcc
+@pytest.mark.parametrize(("reported", "fact"), [("83", 83), ("0", None), ("-1", None)])
+def test_a_threshold_that_is_no_temperature_is_none(folder: str, reported: str, fact: int | None) -> None:
+    assert all_of(asked(folder, STANDIN_GPU_MAX=reported)[1])[0].temperature_operating_max == fact
 
 
 @needs_gcc

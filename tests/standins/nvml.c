@@ -84,8 +84,8 @@ TWO(nvmlDeviceGetTemperature, CHANGING(40 + ROUND(g), 40))
 /* With STANDIN_MARGIN the thresholds are margins, as from Ada on. */
 int nvmlDeviceGetTemperatureThreshold(Gpu g, int which, U *v) {
     SICK(g);
-    *v = which == 1 ? 95 : 99;
-    return which < 2 && number("STANDIN_MARGIN", 0) ? NOT_SUPPORTED : 0;
+    *v = which == 1 ? 95 : which == 3 ? number("STANDIN_GPU_MAX", 88) : 99;
+    return (which < 2 || which == 3) && number("STANDIN_MARGIN", 0) ? NOT_SUPPORTED : 0;
 }
 typedef struct { U version; int left; } Margin;
 int nvmlDeviceGetMarginTemperature(Gpu g, Margin *m) {
@@ -135,10 +135,10 @@ int nvmlDeviceGetFieldValues(Gpu g, int n, Field *f) {
     int newer = number("STANDIN_NVLINK5", 0);
     for (int i = 0; i < n; i++) {
         U id = f[i].id;
-        int known = id == 82 || (!newer && id > 44 && id < 60) || (newer && id == 215) || id == 193 || id == 194;
+        int known = id == 82 || (!newer && id > 44 && id < 60) || (newer && id == 215) || (id > 192 && id < 197 && id != 195);
         f[i].code = id == 230 ? number("STANDIN_FIELD", 0) : known ? 0 : 3;
         f[i].value = id == 230 ? 4 : id == 215 ? 7 + f[i].scope : id, f[i].kind = id == 230 || id == 82 ? 1 : 3;
-        if (id == 193 || id == 194) f[i].value = (U)(id == 193 ? -8 : -2), f[i].kind = 5;
+        if (id > 192 && id < 197) f[i].value = (U)(id == 193 ? -8 : id == 194 ? -2 : 0), f[i].kind = 5;
     }
     return 0;
 }

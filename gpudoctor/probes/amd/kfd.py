@@ -23,7 +23,8 @@ VISIBLE, HIDDEN = 1, 2
 _NVIDIA_ALONE: dict[str, Any] = dict.fromkeys(
     (
         "generation", "capability", "performance_state", "ecc_pending", "ecc_uncorrected_total",
-        "remapped_uncorrected", "remap_pending", "remap_failed", "retired_pending", "compute_mode", "mig",
+        "remapped_corrected", "remapped_uncorrected", "remap_pending", "remap_failed", "retired_pending",
+        "temperature_operating_max", "compute_mode", "mig",
         "mig_pending", "mig_devices", "persistence", "nvlinks", "fabric_state", "fabric_status", "recovery_action",
     )
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from gpudoctor.report.fixes import blocks, label, notes, verifications
-from gpudoctor.report.grouping import alike, evidence, own_commands, sentences
+from gpudoctor.report.grouping import alike, evidence, own_commands, sentences, together
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers import text
 from gpudoctor.report.sanitize import clean
@@ -104,7 +104,7 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield plain(entry.message)
     if others:
         yield "\n".join(f"- Also: {plain(message)}" for message in sentences(entry, others))
-    yield from fixes(entry.fixes, others)
+    yield from fixes(together(entry, others), others)
     yield f"**Cause:** {plain(entry.cause)}"
     if seen := evidence((entry, *others)):
         yield "**Evidence:**"

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from gpudoctor.report.fixes import label, notes, verifications
-from gpudoctor.report.grouping import effects, evidence, own_commands, sentences
+from gpudoctor.report.grouping import effects, evidence, own_commands, sentences, together
 from gpudoctor.report.model import word
 from gpudoctor.report.numbers import amount, number
 from gpudoctor.report.renderers.svg import escaped
@@ -51,6 +51,6 @@ def templates() -> Environment:
     made.filters |= {"prose": prose, "word": word, "number": number, "amount": amount}
     made.tests["address"] = address
     made.globals |= {
-        one.__name__: one for one in (label, notes, verifications, own_commands, sentences, evidence, effects)
+        one.__name__: one for one in (label, notes, verifications, own_commands, sentences, together, evidence, effects)
     }
     return made

@@ -10,7 +10,7 @@ from gpudoctor.registry import is_rule
 from gpudoctor.report.counts import counts
 from gpudoctor.report.fixes import label as label_of
 from gpudoctor.report.fixes import notes, verifications
-from gpudoctor.report.grouping import alike, effects, evidence, own_commands, sentences
+from gpudoctor.report.grouping import alike, effects, evidence, own_commands, sentences, together
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers.header import header
 from gpudoctor.report.sanitize import clean, wrapped
@@ -100,7 +100,7 @@ def finding(
     labelled(out, "", entry.message)
     for number, message in enumerate(sentences(entry, others)):
         labelled(out, "also" if number == 0 else "", message)
-    fixes(out, entry.fixes, verbose, others)
+    fixes(out, together(entry, others), verbose, others)
     if entry.cause:
         labelled(out, "cause", entry.cause)
     for seen in evidence((entry, *others)):

@@ -79,7 +79,7 @@ ILL = [
         unloaded(pci__0__bar1=0, host__virtual="vmware"),
         f"{CARD} has no memory window: BAR1 is 0M, invalid. It was not assigned by the hypervisor (vmware).",
     ),
-    ("device.fallen-off-the-bus", LOST, f"{FIRST} is lost: it has fallen off the bus."),
+    ("device.fallen-off-the-bus", LOST, f"{FIRST} is lost: it has fallen off the bus, or cannot be reached any more."),
     (
         "device.fallen-off-the-bus",
         logged(xid(79), facts=failing(999, facts=GONE)),

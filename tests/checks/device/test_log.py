@@ -122,8 +122,8 @@ ILL = [
             event("aer", gpu="0000:00:1c.0"),  # the link of something else
             facts=having(gpus__0__status="lost"),
         ),
-        f"{FIRST} is lost: it has fallen off the bus. PCIe errors (AER) were logged on its link at {PORT} before: "
-        "cable, riser, adapter or slot do not carry the link speed.",
+        f"{FIRST} is lost: it has fallen off the bus, or cannot be reached any more. PCIe errors (AER) were logged on "
+        f"its link at {PORT} before: cable, riser, adapter or slot do not carry the link speed.",
     ),
     (
         "device.bar-resize-failed",

@@ -32,6 +32,28 @@ def test_memory_that_keeps_failing_is_replaced() -> None:
     assert [first[rows].action for rows in (1, 7, 8)] == ["reset-gpu", "reset-gpu", "replace-hardware"]
 
 
+@pytest.mark.parametrize(
+    ("corrected", "uncorrected", "codes", "word"),
+    [
+        (1, 0, (63,), "Correctable errors recurred"),
+        (1, 1, (63,), "The GPU had an uncorrectable memory error"),
+        (0, 1, (), "The GPU had an uncorrectable memory error"),
+        (1, 0, (48, 63), "The GPU had an uncorrectable memory error"),
+        (0, 0, (), "an uncorrectable error, or correctable ones"),
+        (WHY, 0, (), "an uncorrectable error, or correctable ones"),
+        (1, WHY, (), "an uncorrectable error, or correctable ones"),
+    ],
+)
+def test_the_cause_of_a_remapping_is_what_nvml_counts(
+    corrected: object, uncorrected: object, codes: tuple[int, ...], word: str
+) -> None:
+    facts = h100(remap_pending=True, remapped_corrected=corrected, remapped_uncorrected=uncorrected)
+    (check,) = catalogue.load(["device.row-remap-pending"])
+    problem = run(check, logged(*(xid(code) for code in codes), facts=facts))[0].problem
+    assert problem is not None
+    assert word in (problem.cause or check.cause)
+
+
 @pytest.mark.parametrize(("provider", "command"), [("aws", "aws s3 cp"), (None, ""), ("azure", "az vm extension set")])
 def test_a_license_daemon_that_is_missing(provider: str | None, command: str) -> None:
     (check,) = catalogue.load(["device.vgpu-unlicensed"])

@@ -348,3 +348,21 @@ def test_usual_causes_stand_in_the_cause_and_not_in_the_sentence(check: str, fac
     assert isinstance(problem, Problem)
     assert words in str(problem.cause)
     assert "causes" not in problem.message
+
+
+def test_a_driver_in_a_bad_state_is_loaded_again() -> None:
+    [one] = catalogue.load(["driver.nvml-error"])
+    machine = having(nvidia__nvml__code=999, nvidia__nvml__text="Unknown Error", nvidia__cuda__code=999)
+    pod = having(machine, host__container="docker")
+    _, again, reboot = one.fixes_for(machine)
+    assert again.commands[-1] == "sudo modprobe nvidia"
+    assert "rmmod" in again.commands[1]
+    assert reboot.commands == ("sudo reboot",)
+    assert len(one.fixes_for(pod)) == 1
+    bare, inside = one(machine), one(pod)
+    assert isinstance(bare, Problem)
+    assert isinstance(inside, Problem)
+    assert bare.cause == (
+        "Usual causes of this code: the driver has crashed or is in a bad state (Xids in the kernel log show why)."
+    )
+    assert "device nodes are missing" in str(inside.cause)

@@ -114,3 +114,15 @@ def test_the_release_that_refuses_large_buffers(release: object, outcome: str) -
 def test_another_machine_is_not_asked_for_its_nvmap() -> None:
     one = catalogue.load(["driver.nvmap-refuses-buffers"])[0]
     assert ask(one, having(host__l4t=Unknown("not to be read"))) == [("pass", "")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [(jetson(CLOSED), True), (having(nvidia__kernel__nodes=nodes("nvidiactl", mode="600", error="EACCES")), False)],
+)
+def test_a_jetson_is_named_on_jetsons_alone(facts: Facts, named: bool) -> None:
+    check = catalogue.load(["driver.device-nodes-closed"])[0]
+    problem = run(check, facts)[0].problem
+    assert problem is not None
+    texts = (check.title, problem.message, problem.cause or check.cause)
+    assert any("Jetson" in text or "nvmap" in text for text in texts) is named

@@ -6,11 +6,13 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
-from gpudoctor.facts import DeviceNode, Facts, LogEvent
-from gpudoctor.fixes.fabric import multi_node
+from gpudoctor.facts import DeviceNode, Facts, LogEvent, PackageSource
+from gpudoctor.fixes.driver import install_driver
+from gpudoctor.fixes.fabric import multi_node, start
 from gpudoctor.root_causes import findings
+from gpudoctor.tasks.as_typed import typed
 from tests.builders import ask, nvidia_host, plain_host
-from tests.checks.healthy_nvidia import B200, H100, hgx, several
+from tests.checks.healthy_nvidia import A100, B200, H100, hgx, several
 from tests.checks.nvidia_machines import WHY, event, having, logged
 
 NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
@@ -70,7 +72,7 @@ ILL = [
     (
         "fabric.not-ready",
         rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802),
-        "cuInit returns 802: GPUs 0, 1, 2, 3 have not joined the NVLink fabric. The controller on the rack's switch "
+        "cuInit returns 802: GPUs 0-3 have not joined the NVLink fabric. The controller on the rack's switch "
         "trays has to do that.",
     ),
     (
@@ -282,3 +284,70 @@ def test_a_recovery_that_runs_is_waited_for() -> None:
     (fix,) = one.fixes_for(subject)
     assert fix.message.startswith("Wait")
     assert fix.commands == ("nvidia-smi -q | grep -A12 Fabric",)
+
+
+NVIDIAS = {"host__sources": (PackageSource(path="cuda.list", kind="nvidia"),)}
+PLAIN = having(several(1))
+
+
+@pytest.mark.parametrize(
+    ("facts", "driver", "manager"),
+    [
+        (hgx(H100, 4), "nvidia-driver-580-server-open", "nvidia-fabricmanager-580"),
+        (having(hgx(H100, 4), **NVIDIAS), "nvidia-driver-580-open", "nvidia-fabricmanager-580"),
+        (hgx(B200), "nvidia-driver-580-server-open", "nvidia-fabricmanager-580 nvlsm"),
+        (having(PLAIN, nvidia__kernel__fabric_manager="inactive"), "nvidia-driver-580-server-open", "-580"),
+        (having(PLAIN, nvidia__kernel__fabric_manager=None), "nvidia-driver-580-open", ""),
+        (having(hgx(H100, 4), host__container="docker"), "nvidia-driver-580-open", ""),
+        (guest(), "nvidia-driver-580-open", ""),
+        (rack(), "nvidia-driver-580-open", ""),
+    ],
+)
+def test_a_driver_of_another_branch_comes_with_its_fabric_manager(facts: Facts, driver: str, manager: str) -> None:
+    fix = install_driver(facts, 580, "open")
+    commands = [command for command in fix.commands if "install" in command]
+    assert commands[0].endswith(f" {driver}")
+    assert len(commands) == (2 if manager else 1)
+    assert all(command.endswith(manager) for command in commands[1:])
+    assert ("fabric manager" in fix.message) == bool(manager)
+
+
+def _with_links(facts: Facts, *down: bool) -> Facts:
+    return having(facts, gpus__0__nvlinks=down, gpus__0__nvlink_recoveries=240, gpus__1__nvlink_recoveries=0)
+
+
+V100 = {"name": "Tesla V100-SXM2-32GB", "capability": "7.0", "nvlinks": (True,) * 6, "fabric_state": None}
+BRIDGED = several(2, changes={"name": "NVIDIA RTX A6000", "nvlinks": (True,) * 4, "fabric_state": None})
+
+
+@pytest.mark.parametrize("check", ["link.nvlink-down", "link.nvlink-errors"])
+@pytest.mark.parametrize(
+    ("facts", "bridge", "switch"),
+    [
+        (_with_links(BRIDGED, True, True, True, False), True, False),
+        (_with_links(hgx(H100, 4), *[True] * 17, False), False, True),
+        (_with_links(several(2, changes=V100), *[True] * 5, False), False, False),
+    ],
+)
+def test_only_cards_have_a_bridge_to_reseat(check: str, facts: Facts, bridge: bool, switch: bool) -> None:
+    [verdict] = [one for one in run(catalogue.load([check])[0], facts) if one.problem]
+    assert ("bridge" in verdict.fixes[0].message) is bridge
+    assert ("NVSwitch" in verdict.fixes[0].message) is switch
+
+
+def test_traffic_has_no_links_left_where_all_are_down() -> None:
+    check = catalogue.load(["link.nvlink-down"])[0]
+    causes = [
+        run(check, having(hgx(A100, 6), gpus__2__nvlinks=links))[2].problem for links in ((False,) * 12, (True,) * 11)
+    ]
+    assert [problem.cause for problem in causes if problem] == [
+        "A link did not train, or was disabled after errors, or its NVSwitch failed; traffic between GPUs uses PCIe."
+    ]
+
+
+@pytest.mark.parametrize(("state", "shown"), [("in-progress", "Fabric"), ("not-supported", "nvlink"), (WHY, "nvlink")])
+def test_what_shows_the_fabric_is_there_on_this_board(state: object, shown: str) -> None:
+    facts = having(hgx(A100, 6, fabric_state=state), nvidia__kernel__fabric_manager="failed")
+    first = start(facts)[0]
+    assert first.verify is not None
+    assert shown in typed((first.verify,))[0]

@@ -152,3 +152,12 @@ def test_the_manager_is_installed_in_the_drivers_version() -> None:
         "sudo apt-get install 'nvidia-fabricmanager-570=570.169*'",
         "sudo systemctl enable --now nvidia-fabricmanager",
     )
+
+
+def test_programs_end_before_mig_is_disabled() -> None:
+    """Else the change stays pending: mig.change-pending."""
+    off = catalogue.load(["mig.no-instances"])[0].fixes_for(mig((True, ()), (True, ())))[0]
+    words = [" ".join(command.split()[1:3]) for command in off.commands]
+    assert words[0] == "fuser -v"
+    assert words.index("nvidia-smi -i") == words.index("nvidia-smi --gpu-reset") - 1
+    assert off.commands[words.index("nvidia-smi -i")] == "sudo nvidia-smi -i 0,1 -mig 0"

@@ -31,6 +31,7 @@ def server(count: int = 1, daemon: object = None, **changes: Any) -> Facts:
     return having(several(count, changes=A100 | changes), nvidia__kernel__persistence_daemon=daemon)
 
 
+THERMAL = ("sw-thermal-slowdown",)
 HOT: dict[str, Any] = {"temperature": 86, "fans": (0, 0)}
 LAPTOP = {"host__platform": "laptop"}
 
@@ -85,6 +86,34 @@ ILL = [
         at_work(temperature=90, event_reasons=("gpu-idle",)),
         f"{NAME} is at 90 degrees C: from 90 on it lowers its clocks.",
     ),
+    (
+        "health.overheated",
+        at_work(temperature=89),
+        f"{NAME} is at 89 degrees C, above its maximum operating temperature of 88.",
+    ),
+    (
+        "health.overheated",
+        server(temperature=85, temperature_operating_max=83, temperature_memory=92, event_reasons=THERMAL),
+        f"{BIG} is hot at 85 degrees C (its maximum operating temperature is 83) and has lowered its clocks: "
+        "sw-thermal-slowdown. Its memory is at 92 degrees C (its limit is 95).",
+    ),
+    (
+        "health.overheated",
+        server(temperature=83, temperature_operating_max=83, temperature_memory=96, event_reasons=THERMAL),
+        f"The memory of {BIG} is hot at 96 degrees C (its limit is 95), so the GPU has lowered its clocks: "
+        "sw-thermal-slowdown. The GPU itself is at 83 degrees C (its maximum operating temperature is 83).",
+    ),
+    (
+        "health.overheated",
+        server(temperature_memory=97),
+        f"The memory of {BIG} is at 97 degrees C: its limit is 95.",
+    ),
+    (
+        "health.overheated",
+        server(temperature=89, temperature_memory=97),
+        f"{BIG} is at 89 degrees C, above its maximum operating temperature of 88. Its memory is at 97 degrees C "
+        "(its limit is 95).",
+    ),
 ]
 
 WELL = [
@@ -94,6 +123,10 @@ WELL = [
     ("health.fans-stopped", having(card(**HOT), **LAPTOP)),
     ("health.fans-stopped", card(temperature=None, fans=WHY)),
     ("health.fans-stopped", card(temperature=55, fans=WHY)),
+    ("health.overheated", at_work(temperature=88)),  # at its maximum operating temperature, not above it
+    ("health.overheated", at_work(temperature=89, temperature_operating_max=None)),
+    ("health.overheated", at_work(temperature=89, temperature_operating_max=WHY)),
+    ("health.overheated", server(temperature_memory=95)),
     ("health.clocks-held", at_work(sm_clock=1200, event_reasons=("sw-power-cap",))),
     ("health.clocks-held", at_work(sm_clock=1200, event_reasons=("hw-slowdown", "hw-power-brake"))),
     ("health.clocks-held", at_work(sm_clock=1200, utilization=40)),

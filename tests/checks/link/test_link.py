@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, run
-from gpudoctor.facts import Facts, GpuProcess, User
+from gpudoctor.facts import During, Facts, GpuProcess, SmokeRun, SmokeTest, User
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, having
 
@@ -22,6 +22,16 @@ AT_WORK: dict[str, Any] = {
 SMALL = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S"),)
 ROOTS = (GpuProcess(pid=42, name="VLLM::EngineCor", memory=23 << 30, state="S", user=0),)
 OWN = (GpuProcess(pid=42, name="python3", memory=23 << 30, state="S", user=1000),)
+
+# Three of a model at rest, the first of which has half of its lanes.
+ALIKE = having(nvidia_host(3), gpus__0__link_width=8)
+COPIED = SmokeRun(
+    backend="pytorch",
+    kind="cuda",
+    gpu="0000:01:00.0",
+    tests=(SmokeTest(name="transfer", during=During(link_width=16)),),
+)
+NOBODYS: dict[str, Any] = {"gpus__0__memory_used": 23 << 30, "host__user": User(uid=0)}
 
 
 def working(**changes: Any) -> Facts:
@@ -53,6 +63,12 @@ ILL = [
         "link.narrow-pcie",
         working(gpus__0__link_width=1),
         f"The PCIe link of {NAME} has a width of x1 of x16 lanes under load.",
+    ),
+    (
+        "link.narrow-pcie",
+        ALIKE,
+        f"The PCIe link of {NAME} has a width of x8 of x16 lanes at idle; check again under load. The 2 others of its "
+        "model are idle as well and have x16.",
     ),
     (
         "link.slow-pcie",
@@ -102,6 +118,11 @@ ILL = [
     ),
     (
         "health.memory-held",
+        having(**NOBODYS),
+        f"23552 of 24576 MiB of {NAME} are in use, and no process is listed that uses this GPU.",
+    ),
+    (
+        "health.memory-held",
         having(
             gpus__0__memory_used=23 << 30,
             gpus__0__utilization=100,
@@ -118,6 +139,15 @@ ILL = [
 
 WELL = [
     ("link.narrow-pcie", having(gpus__0__link_width=8)),  # at rest
+    ("link.narrow-pcie", having(nvidia_host(2), gpus__0__link_width=8)),  # and one other
+    ("link.narrow-pcie", having(ALIKE, gpus__1__link_width=8)),  # so it may be the driver's saving
+    ("link.narrow-pcie", having(ALIKE, gpus__1__performance_state=2)),  # what the other one does shows nothing
+    ("link.narrow-pcie", having(ALIKE, gpus__2__link_generation=4)),
+    ("link.narrow-pcie", having(ALIKE, gpus__2__name="NVIDIA L4")),
+    ("link.narrow-pcie", having(ALIKE, host__platform="laptop")),
+    ("link.narrow-pcie", having(ALIKE, host__virtual="kvm")),
+    ("link.narrow-pcie", having(ALIKE, pci__0__link_width_max=8)),  # the slot has no more
+    ("link.narrow-pcie", having(ALIKE, smoke__runs=(COPIED,))),  # seen under load: smoke.link-trained-down judges
     ("link.narrow-pcie", working(gpus__0__link_width=8, gpus__0__link_width_max=8)),  # a card of eight lanes
     ("link.narrow-pcie", working(gpus__0__link_width=None)),
     ("link.slow-pcie", having(gpus__0__link_generation=1)),  # at rest
@@ -187,6 +217,7 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         ("link.narrow-pcie", working(gpus__0__link_width=4), Severity.WARNING),
         ("link.narrow-pcie", working(gpus__0__link_width=8), Severity.ADVICE),  # half of them
         ("link.narrow-pcie", having(gpus__0__link_width=1), Severity.ADVICE),  # at rest
+        ("link.narrow-pcie", ALIKE, Severity.ADVICE),
         ("link.narrow-pcie", working(gpus__0__link_width=4, host__virtual="kvm"), Severity.ADVICE),
         ("link.slow-pcie", working(gpus__0__link_generation=3), Severity.ADVICE),
         (
@@ -213,7 +244,42 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
             Severity.WARNING,
         ),
         ("health.memory-held", having(nvidia_host(2), gpus__0__memory_used=23 << 30), Severity.ADVICE),
+        ("health.memory-held", having(nvidia_host(2), **NOBODYS), Severity.WARNING),  # no other GPU gives it back
     ],
 )
 def test_how_bad_it_is_depends_on_what_is_sure(check: str, facts: Facts, severity: Severity) -> None:
     assert [verdict.severity for verdict in run(catalogue.load([check])[0], facts) if verdict.problem] == [severity]
+
+
+def test_memory_that_nobody_has_is_freed_by_a_reset() -> None:
+    [verdict] = run(catalogue.load(["health.memory-held"])[0], having(**NOBODYS))
+    assert [fix.commands for fix in verdict.fixes] == [
+        (
+            "sudo fuser -v /dev/nvidia*",
+            "sudo rmmod nvidia_drm",
+            "sudo nvidia-smi --gpu-reset -i 0",
+            "sudo modprobe nvidia_drm",
+        ),
+        ("sudo reboot",),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"host__user": User(uid=1000)},
+        {"host__user": User()},
+        {"host__container": "docker"},
+        {"host__container": WHY},
+        {"host__wsl": 2},
+        {"gpus__0__virtualization": "host-vgpu"},
+        {"gpus__0__virtualization": "vgpu"},
+        {"gpus__0__virtualization": WHY},
+        {"gpus__0__mig": True},
+        {"gpus__0__utilization": 40},
+        {"gpus__0__processes": WHY},
+    ],
+)
+def test_where_somebody_may_not_be_visible_nothing_is_reset(other: dict[str, Any]) -> None:
+    [verdict] = run(catalogue.load(["health.memory-held"])[0], having(**(NOBODYS | other)))
+    assert not any("reset" in command for fix in verdict.fixes for command in fix.commands)
