@@ -7,9 +7,9 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import judge
-from gpudoctor.facts import Dkms, Facts
+from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
-from tests.builders import FEDORA, ask, change, nvidia_host, plain_host
+from tests.builders import FEDORA, ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, having, logged, unloaded
 
 GTX970: dict[str, Any] = {"pci__0__generation": "Maxwell", "pci__0__name": None, "pci__0__device": "13c2"}
@@ -394,18 +394,3 @@ def test_a_node_with_an_old_major_in_a_container_comes_from_its_specification() 
     first, second = catalogue.load(["driver.uvm-missing"])[0].fixes_for(facts)
     assert "cdi generate" in first.commands[0]
     assert "recreate the container" in second.message
-
-
-def test_dpkg_finishes_what_it_began_before_the_module_is_built_by_hand() -> None:
-    (check,) = catalogue.load(["driver.no-module-for-kernel"])
-    entry = Dkms(module="nvidia-current", version="535.309.01", state="added")
-    packages = (("nvidia-driver", "535.309.01-1", "iU"), ("nvidia-kernel-dkms", "535.309.01-1", "iF"))
-    facts = having(
-        change(NO_MODULE, "host.distribution.id", "debian"),
-        nvidia__kernel__packages=packages,
-        nvidia__kernel__dkms=(entry,),
-    )
-    ((_, problem),) = [(one.check.id, one.message) for one in judge(facts, [check])]
-    assert problem.endswith("dpkg began to install nvidia-driver, nvidia-kernel-dkms, and did not finish.")
-    first = check.fixes_for(facts)[0]
-    assert first.commands == ("sudo dpkg --configure -a", "sudo apt-get --fix-broken install", "sudo modprobe nvidia")
