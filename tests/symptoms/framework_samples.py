@@ -125,6 +125,8 @@ FRAMEWORKS = [
     Sample("nccl-memlock", "ib_log.c:246  UCX  ERROR mlx5_0: ibv_create_cq() failed: Cannot allocate memory. Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)"),
     Sample("torchcodec", trace("RuntimeError: Could not load libtorchcodec. Likely causes: 1. FFmpeg is not properly installed in your environment.", "torchcodec/x.py")),
     Sample("torchaudio-no-backend", trace("RuntimeError: Couldn't find appropriate backend to handle uri speaker.wav and format None.", "torchaudio/_backend/utils.py")),
+    Sample("pip-resolution", "ERROR: Cannot install -r requirements.txt (line 2) and torch==2.6.0 because these package versions have conflicting dependencies.\n"),
+    Sample("wheel-for-another-python", "ERROR: onnxruntime_gpu-1.20.0-cp310-cp310-manylinux_2_28_x86_64.whl is not a supported wheel on this platform.\n"),
     Sample("rembg-backend", "No onnxruntime backend found.\nPlease install rembg with CPU or GPU support:\n"),
     Sample("opencv-without-cuda", "cv2.error: OpenCV(5.0.0) /io/opencv/modules/core/include/opencv2/core/private.cuda.hpp:112: error: (-216:No CUDA support) The library is compiled without CUDA support in function 'throw_no_cuda'"),
     Sample("click-sentinel", trace("ValueError: <object object at 0x7fbf718ef4d0> is not a valid Sentinel", "ray/scripts/scripts.py")),

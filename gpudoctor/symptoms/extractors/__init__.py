@@ -50,6 +50,7 @@ READERS = {
     "memory": ("out_of_memory", "vllm_memory", "vllm_cache", "cudnn_handle", "oom_kill", "ggml_memory"),
     "processes": ("exit_code", "ordinal", "nccl", "collective"),
     "models": ("model_type", "onnx_version"),
+    "requirements": ("pip_conflict", "wheel_name"),
     "absent_packages": ("missing_module", "named_install", "required_library", "renamed_package"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
