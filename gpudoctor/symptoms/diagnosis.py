@@ -17,6 +17,7 @@ from gpudoctor.symptoms.explaining import (
     ADVISES,
     GPU_CHECKS,
     NO_GPU,
+    OF_PACKAGES,
     areas,
     areas_of,
     explaining,
@@ -304,7 +305,8 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
     # of visibility's checks each looks for the same, of another area's each for something else
     engine = of_engine(row, facts)
     looked = [i for i in ruled if place(i, row.checks, exact=not i.startswith("visibility.")) < len(row.checks)]
-    looked = [] if engine or case.reported.confirmed else looked  # what the facts show needs no list of others
+    # What the facts show needs no list of others.
+    looked = [] if engine or case.reported.confirmed else [i for i in looked if i not in OF_PACKAGES]
     return SymptomEntry(
         id=row.id,
         role=role,

@@ -24,6 +24,8 @@ _OF_GPU = pattern(r"(?i)gpu|cuda")
 # What lacks what, in CPython's words: a module a name, or a package a name that is imported from it.
 _LACKS = pattern(r"module '([\w.]+)' has no attribute '(\w+)'|cannot import name '(\w+)' from '([\w.]+)'")
 _ABSENT = pattern(r"No module named '([\w.]+)'")
+# Checks that look only where an installed package needs something: that one passes rules nothing out for a program.
+OF_PACKAGES = ("cuda.nvcc-missing", "cuda.nvvm-missing", "python.numpy-2")
 # Checks of a package's files: what its modules lack was removed or overwritten.
 _OF_FILES = ("packages.builds-overwrite", "packages.modules-overwritten", "packages.files-mixed", "python.half-removed")
 # Checks of releases that do not fit: what is raised inside of one of the two packages may come of it.

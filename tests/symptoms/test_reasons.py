@@ -57,6 +57,12 @@ def test_where_nothing_explains_it_the_checks_that_were_well_are_named() -> None
     assert root(report).fixes
 
 
+def test_what_only_packages_are_asked_for_is_not_ruled_out_for_a_program() -> None:
+    report = judged(with_framework(framework()), "/bin/sh: 1: nvcc: not found")
+    assert root(report).explained_by == ()
+    assert "cuda.nvcc-missing" not in root(report).ruled_out
+
+
 def test_what_could_not_be_looked_at_is_told() -> None:
     facts = with_framework(framework(archs=Unknown("torch says nothing")))
     report = judged(facts, "RuntimeError: CUDA error: no kernel image is available for execution on the device")
