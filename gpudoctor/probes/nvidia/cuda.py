@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,7 +12,9 @@ from gpudoctor.facts.validation import of_child
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.nvidia.libraries import asked_with
-from gpudoctor.probes.staged_child import StagedOutput, ask, patience
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.staged_child import StagedOutput
 
 SCRIPT = "cuda_driver.py"
 MASK = "CUDA_VISIBLE_DEVICES"
@@ -32,6 +34,8 @@ def probe(machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], seconds
         return _unasked(libraries)
     if libraries == ():
         return _without_library("there is no libcuda.so.1", libraries)
+    from gpudoctor.probes.staged_child import ask, patience  # only where there is a library to ask
+
     limit = patience(machine) if seconds is None else seconds
     env = asked_with(machine, libraries)
     unmasked: list[Maybe[int | None]] = []
@@ -62,7 +66,7 @@ def _without_library(text: str, libraries: Maybe[tuple[DriverLibrary, ...]]) -> 
     )
 
 
-def _answer(reported: StagedOutput, libraries: Maybe[tuple[DriverLibrary, ...]]) -> Cuda:
+def _answer(reported: "StagedOutput", libraries: Maybe[tuple[DriverLibrary, ...]]) -> Cuda:
     if "not_loaded" in reported.said:
         return _without_library(str(reported.said["not_loaded"]), libraries)
     return Cuda(
@@ -82,13 +86,15 @@ def _unmasked(machine: Machine, env: Mapping[str, str], seconds: float) -> Maybe
     """The code of cuInit without the mask; a process can initialise only once, so another child asks."""
     if MASK not in env:
         return None
+    from gpudoctor.probes.staged_child import ask
+
     bare = {name: value for name, value in env.items() if name != MASK}
     reported = ask(machine, SCRIPT, ["init"], row="device", seconds=seconds, env=bare)
     code: Maybe[int | None] = None if "not_loaded" in reported.said else _read(reported, "code", NUMBER)
     return code
 
 
-def _devices(reported: StagedOutput) -> Maybe[tuple[CudaDevice, ...]]:
+def _devices(reported: "StagedOutput") -> Maybe[tuple[CudaDevice, ...]]:
     """The devices that were told of before the child ended; a list that may be cut short is unknown."""
     code, count = reported.said.get("code"), _read(reported, "count", Gpus)
     if code == NO_DEVICE:
@@ -112,7 +118,7 @@ def _device(index: int, row: dict[str, Any] | None, why: str) -> CudaDevice:
         return msgspec.structs.replace(empty, name=Unknown(f"invalid output of the child process: {error}"))
 
 
-def _read(reported: StagedOutput, name: str, kind: Any) -> Any:
+def _read(reported: "StagedOutput", name: str, kind: Any) -> Any:
     """One fact as its type wants it; Unknown with the reason where the child did not get so far."""
     if name not in reported.said:
         return Unknown(reported.why)

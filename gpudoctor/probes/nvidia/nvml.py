@@ -1,6 +1,6 @@
 """Asks NVML in a child process: whether it starts, the driver's versions, and how each GPU does."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,7 +11,9 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.nvidia.libraries import asked_with
-from gpudoctor.probes.staged_child import StagedOutput, ask, module_folder, patience
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.staged_child import StagedOutput
 
 SCRIPT = "nvml.py"
 TEXT, NUMBER, RELEASE = str | None | Unknown, Whole | None | Unknown, Release | None | Unknown
@@ -67,6 +69,8 @@ def _asked(
         return Nvml(loaded=why, code=why, text=why, driver_version=why, cuda_version=why, count=why), why
     if libraries == ():
         return _without_library("there is no libnvidia-ml.so.1")
+    from gpudoctor.probes.staged_child import ask, patience  # only where there is a library to ask
+
     limit = patience(machine) if seconds is None else seconds
     ours = workers.script()
     env = asked_with(machine, libraries)
@@ -94,6 +98,8 @@ def _checked_by_smi(machine: Machine, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
 
 def pynvml_folder() -> str:
     """The directory or zip from which `import pynvml` would come; empty: none."""
+    from gpudoctor.probes.staged_child import module_folder
+
     return module_folder("pynvml")
 
 
@@ -102,7 +108,7 @@ def _without_library(text: str) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:
     return nvml, Unknown(text)
 
 
-def _nvml(reported: StagedOutput) -> Nvml:
+def _nvml(reported: "StagedOutput") -> Nvml:
     code = reported.said.get("code")
     why = (
         f"nvmlInit failed with {code}: {reported.said.get('text')}" if isinstance(code, int) and code else reported.why
@@ -122,7 +128,7 @@ def _nvml(reported: StagedOutput) -> Nvml:
     )
 
 
-def _gpus(machine: Machine, reported: StagedOutput, host: Host) -> Maybe[tuple[Gpu, ...]]:
+def _gpus(machine: Machine, reported: "StagedOutput", host: Host) -> Maybe[tuple[Gpu, ...]]:
     count = _nvml(reported).count
     if isinstance(count, Unknown):
         return count
@@ -131,7 +137,7 @@ def _gpus(machine: Machine, reported: StagedOutput, host: Host) -> Maybe[tuple[G
     return gpus(machine, reported, count or 0, isinstance(host.wsl, int))
 
 
-def _read(reported: StagedOutput, name: str, kind: Any, why: str) -> Any:
+def _read(reported: "StagedOutput", name: str, kind: Any, why: str) -> Any:
     """One fact as its type wants it; Unknown with the reason where the child did not get so far."""
     if name not in reported.said:
         return Unknown(why)

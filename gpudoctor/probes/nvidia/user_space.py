@@ -15,12 +15,16 @@ def probe(
 ) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
     """Find the libraries, then ask both at the same time, so that one that hangs costs no more than itself."""
     cuda_libraries, nvml_libraries, others, links = libraries.probe(machine, host)
-    asked: list[Cuda] = []
-    ask = Thread(target=lambda: asked.append(cuda.probe(machine, cuda_libraries)), daemon=True)
-    ask.start()
     said: Nvml
     gpus: Maybe[tuple[Gpu, ...]]
-    said, gpus = nvml.probe(machine, nvml_libraries, host)
-    ask.join()
-    answer = asked[0] if asked else Cuda(libraries=cuda_libraries, code=Unknown("the probe failed"))
+    if cuda_libraries == ():  # nothing is asked, so nothing can hang
+        answer = cuda.probe(machine, cuda_libraries)
+        said, gpus = nvml.probe(machine, nvml_libraries, host)
+    else:
+        asked: list[Cuda] = []
+        ask = Thread(target=lambda: asked.append(cuda.probe(machine, cuda_libraries)), daemon=True)
+        ask.start()
+        said, gpus = nvml.probe(machine, nvml_libraries, host)
+        ask.join()
+        answer = asked[0] if asked else Cuda(libraries=cuda_libraries, code=Unknown("the probe failed"))
     return Nvidia(cuda=answer, nvml=said, other_libraries=others, link_libraries=links), gpus

@@ -28,9 +28,7 @@ from gpudoctor.probes.python import (
     keras,
     leftovers,
     manager,
-    project_env,
     requirements,
-    services,
 )
 from gpudoctor.probes.python import packages as python_packages
 from gpudoctor.probes.python.choice import ON_PATH, OURS, InterpreterError, choose
@@ -144,8 +142,16 @@ def _notebook_kernels(machine: Machine, prefix: str, packages: Sequence[Package]
     return notebook_kernels.probe(machine, prefix)
 
 
+def _units_without(machine: Machine, prefix: str, program: str) -> tuple[str, ...]:
+    from gpudoctor.probes.python import services  # few environments have such a program of their own
+
+    return services.without(machine, prefix, program)
+
+
 def _not_run(machine: Machine) -> NotRun | None:
     """The environment of the working directory, where somebody else owns it."""
+    from gpudoctor.probes.python import project_env  # only where nobody names the Python
+
     found = project_env.find(machine)
     if found is None or found.stranger is None:
         return None
@@ -275,7 +281,7 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
         "unlinked_libstdcxx": manager.unlinked_libstdcxx(machine, said.prefix),
         "ninja": machine.which("ninja"),
         "own_ninja": own_ninja,
-        "units_without_ninja": services.without(machine, said.prefix, "ninja") if own_ninja else (),
+        "units_without_ninja": _units_without(machine, said.prefix, "ninja") if own_ninja else (),
         "own_pip": elsewhere.own_pip(machine, said.prefix) if kind == "venv" else None,
     }
 

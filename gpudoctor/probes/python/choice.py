@@ -9,9 +9,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise, read_head
 from gpudoctor.parsers.pip_leftovers import could_be
-from gpudoctor.probes.python import project_env
 from gpudoctor.probes.python.interpreter import is_whole
-from gpudoctor.probes.python.project_env import python_of
 from gpudoctor.registry import BY_MODULE
 
 # Where uvx, `uv tool` and pipx keep the environments of single tools: nobody's frameworks live there.
@@ -56,7 +54,9 @@ def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
     active, base = _active(machine, alone)
     yield from active
     idle = isolated or not own or not machine.here or not at_work()
-    found = project_env.find(machine)
+    from gpudoctor.probes.python.project_env import find, python_of  # only where nobody names the Python
+
+    found = find(machine)
     if found and found.stranger is None and not (_is_ours(machine, found.prefix) and alone()):
         yield python_of(machine, found.prefix) or f"{found.prefix}/bin/python", found.why
     yield from base
@@ -73,10 +73,16 @@ def _active(machine: Machine, alone: Callable[[], bool]) -> tuple[list[tuple[str
     active, base = list[tuple[str, str]](), list[tuple[str, str]]()
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = _slashed(machine, machine.env.get(variable, ""))
-        python = python_of(machine, prefix) if is_whole(prefix) else None
+        python = _python_of(machine, prefix) if is_whole(prefix) else None
         if python and not (_is_ours(machine, prefix) and alone()):
             (base if variable == "CONDA_PREFIX" and _is_base(machine, prefix) else active).append((python, variable))
     return active, base
+
+
+def _python_of(machine: Machine, prefix: str) -> str | None:
+    from gpudoctor.probes.python.project_env import python_of  # not for a Python that is named
+
+    return python_of(machine, prefix)
 
 
 def _is_base(machine: Machine, prefix: str) -> bool:
@@ -155,7 +161,7 @@ def _named(machine: Machine, name: str) -> str:
         path = machine.which(name) or ""
         status = machine.status(path) if path else None
     if status is not None and status.is_dir:
-        path = python_of(machine, path) or ""
+        path = _python_of(machine, path) or ""
         if not path:
             raise InterpreterError(f"Not a Python environment: the directory {name} contains no bin/python.")
     elif status is None and not machine.link(path):
