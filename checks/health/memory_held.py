@@ -14,8 +14,7 @@ _FREE = 0.1
 # A GPU with that much free can be used instead.
 _ROOM = 0.5
 
-
-# What nobody has is freed by one of these.
+# Why memory stays in use that no listed process uses.
 _ENDED = (
     "The driver frees a program's memory when the last process that has its device files open ends. A child of a "
     "program that was killed, such as a worker of a data loader, keeps them open without computing, so it is not "
@@ -43,7 +42,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 def _freed(on: OnGpu) -> tuple[Fix, ...]:
-    """End whoever is left; the reset frees the memory where nobody is."""
+    """End the processes that are left; where none is, the reset frees the memory."""
     index = on.gpu.index
     look = query("nvidia-smi", "-i", index, "--query-gpu=memory.used,memory.total", "--format=csv")
     message = (

@@ -1,7 +1,7 @@
 """NVLinks are down that are up on identical GPUs, or that are wired to NVSwitches."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.fabric import multi_node, needs_manager, switches_elsewhere, wired_on_board
+from gpudoctor.fixes.fabric import link_parts, multi_node, needs_manager, switches_elsewhere, wired_on_board
 from gpudoctor.knowledge.gpu_peaks import nvlinks
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.cause_groups import FABRIC
@@ -16,11 +16,9 @@ _LOOK = (
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    what = "reseat the NVLink bridge; if links stay down, the bridge or a card"
-    if wired_on_board(on.facts, on.gpu):
-        switch = ", an NVSwitch" if needs_manager(on.facts) else ""
-        what = f"reboot the node; if links stay down, the board{switch} or the GPU"
-    message = f"Check the links and their errors; {what} has to be replaced."
+    first = "reboot the node" if wired_on_board(on.facts, on.gpu) else "reseat the NVLink bridge"
+    parts = link_parts(on.facts, on.gpu)
+    message = f"Check the links and their errors; {first}; if links stay down, the {parts} has to be replaced."
     return (Fix(message, _LOOK, "replace-hardware", verify=_LOOK[0]),)
 
 

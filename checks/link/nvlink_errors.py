@@ -1,7 +1,7 @@
 """NVLinks of one GPU had to be recovered many times."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.fabric import needs_manager, wired_on_board
+from gpudoctor.fixes.fabric import link_parts, wired_on_board
 from gpudoctor.maybe import known
 from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
@@ -12,15 +12,12 @@ _MANY = 10
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    reseat, parts = "reseat the bridge, ", "bridge or a card"
-    if wired_on_board(on.facts, on.gpu):
-        switch = ", an NVSwitch" if needs_manager(on.facts) else ""
-        reseat, parts = "", f"board{switch} or the GPU"
+    reseat = "" if wired_on_board(on.facts, on.gpu) else "reseat the bridge, "
     look = query("nvidia-smi", "nvlink", "-e")
     return (
         Fix(
             f"Check which link's counters grow, and whether they still grow under load; {reseat}drain and reset the "
-            f"GPU. If it happens again, the {parts} has to be replaced.",
+            f"GPU. If it happens again, the {link_parts(on.facts, on.gpu)} has to be replaced.",
             (look, query("nvidia-smi", "nvlink", "--status"), query("dcgmi", "diag", "-r", "2", root=True)),
             "ask-vendor",
             root=True,

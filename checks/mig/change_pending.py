@@ -1,23 +1,13 @@
 """A MIG mode change waits for a reset."""
 
 from gpudoctor.check_engine import Fix, Severity, check
-from gpudoctor.fixes.reset import reset
+from gpudoctor.fixes.reset import to_take_effect
 from gpudoctor.maybe import known
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.tasks import query
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    index = on.gpu.index
-    return (
-        Fix(
-            "Stop every program that uses the GPU, then reset it, or reboot.",
-            reset(on.facts, index),
-            "reset-gpu",
-            root=True,
-            verify=query("nvidia-smi", "-i", index, "--query-gpu=mig.mode.current,mig.mode.pending", "--format=csv"),
-        ),
-    )
+    return (to_take_effect(on, "mig"),)
 
 
 @check(

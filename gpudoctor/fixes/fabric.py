@@ -45,6 +45,13 @@ def wired_on_board(facts: Facts, gpu: Gpu) -> bool:
     return bool(switches_of(facts)) or fabric or named or multi_node(facts)
 
 
+def link_parts(facts: Facts, gpu: Gpu) -> str:
+    """What may have to be replaced where NVLinks stay bad, for "the ... has to be replaced"."""
+    if not wired_on_board(facts, gpu):
+        return "bridge or a card"
+    return "board, an NVSwitch or the GPU" if needs_manager(facts) else "board or the GPU"
+
+
 def switches_elsewhere(facts: Facts) -> bool:
     """Whether this is a guest that has GPUs of an NVSwitch board and none of its switches: the host sets them up.
 

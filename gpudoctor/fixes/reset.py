@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import USERS, OnAddress
-from gpudoctor.targets import gpus_of
+from gpudoctor.targets import OnGpu, gpus_of
 from gpudoctor.tasks import Tasks, as_root, query
 
 # It holds every GPU while it is loaded, and fuser lists no process for it (NVIDIA/mig-parted#181).
@@ -53,6 +53,19 @@ def _has_display(facts: Facts) -> bool:
 def reset_commands(on: OnAddress) -> Tasks:
     """The commands that reset one GPU."""
     return reset(on.facts, on.number)
+
+
+def to_take_effect(on: OnGpu, mode: str) -> Fix:
+    """The reset that a changed mode waits for; `mode` is nvidia-smi's word for it, such as "ecc" or "mig"."""
+    index = on.gpu.index
+    asked = f"--query-gpu={mode}.mode.current,{mode}.mode.pending"
+    return Fix(
+        "Stop every program that uses the GPU, then reset it, or reboot.",
+        reset(on.facts, index),
+        "reset-gpu",
+        root=True,
+        verify=query("nvidia-smi", "-i", index, asked, "--format=csv"),
+    )
 
 
 def hangs(facts: Facts) -> bool:

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.digits import number_of
 from gpudoctor.facts import DiskModule, DriverLibrary, Facts
 from gpudoctor.knowledge.drivers import cuda_of_branch
-from gpudoctor.maybe import Maybe, Unknown, known, text_of
+from gpudoctor.maybe import Maybe, Unknown, known, known_or, text_of
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import gpus_of, has_dxg, in_container, wants_nvidia
 
@@ -71,9 +71,8 @@ def libraries_beside(facts: Facts) -> tuple[DriverLibrary, DriverLibrary] | None
 
 def held_packages(facts: Facts) -> tuple[str, ...]:
     """The driver's packages that are on hold: apt leaves them as they are (dpkg(1): h as the first letter)."""
-    packages = facts.nvidia.kernel.packages
-    held = () if isinstance(packages, Unknown) else packages
-    return tuple(name for name, _version, state in held if state[:1] == "h")
+    packages = known_or(facts.nvidia.kernel.packages, ())
+    return tuple(name for name, _version, state in packages if state[:1] == "h")
 
 
 def installed_over_packages(facts: Facts) -> bool:

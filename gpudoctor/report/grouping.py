@@ -55,8 +55,8 @@ def _of_all(command: str, others: Iterable[str]) -> str:
     own = _OF_ONE.fullmatch(command)
     if own is None:
         return command
-    alike = [found for one in others if (found := _OF_ONE.fullmatch(one)) and (found[1], found[3]) == (own[1], own[3])]
-    numbers = dict.fromkeys(found[2] for found in (own, *alike))
+    same = [found for one in others if (found := _OF_ONE.fullmatch(one)) and (found[1], found[3]) == (own[1], own[3])]
+    numbers = dict.fromkeys(found[2] for found in (own, *same))
     return f"{own[1]}{','.join(numbers)}{own[3]}"
 
 

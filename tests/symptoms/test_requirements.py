@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor.facts import Facts, Python
 from gpudoctor.symptoms.extractors import NOTHING, extracted
 
 CONFLICT = """\
@@ -46,3 +47,17 @@ def test_a_wheel_names_its_python() -> None:
     own, other = extracted("wheel_name", [line]).fixes
     assert own.commands == ("python -m pip install onnxruntime-gpu==1.20.0",)
     assert "--python 3.10" in other.commands[1]
+
+
+@pytest.mark.parametrize(
+    ("wheel", "python", "words"),
+    [
+        ("torch-2.6.0-cp310-cp310-win_amd64.whl", "3.10.4", None),  # of the right Python, so of another system
+        ("torch-2.6.0-cp310-cp310-win_amd64.whl", "3.12.1", "the Python that was checked is 3.12"),
+        ("vllm-0.9.0-cp38-abi3-manylinux1_x86_64.whl", "3.12.1", None),  # serves every later Python
+    ],
+)
+def test_a_wheel_for_this_python_is_refused_for_its_platform(wheel: str, python: str, words: str | None) -> None:
+    facts = Facts(pythons=(Python(path="/venv/bin/python", version=python),))
+    found = extracted("wheel_name", [f"ERROR: {wheel} is not a supported wheel on this platform."], facts)
+    assert found == NOTHING if words is None else words in found.meaning

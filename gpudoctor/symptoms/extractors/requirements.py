@@ -9,6 +9,7 @@ from gpudoctor.fixes.by_message import PYTHON, pip
 from gpudoctor.knowledge.kernels import NoVersionError
 from gpudoctor.knowledge.python_rules import companion_for
 from gpudoctor.parsers.metadata import normalise
+from gpudoctor.queries.packages import answered, python_minor
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.tasks import cmd
 
@@ -16,7 +17,8 @@ from gpudoctor.tasks import cmd
 _ASKED = re.compile(r"The user requested ([\w.-]+)==(\d[\w.+]*)")
 _NEEDS = re.compile(r"([\w.-]+) (\d[\w.+]*) depends on ([\w.-]+)")
 _FILE = re.compile(r"-r (\S+) \(line \d+\)")
-_WHEEL = re.compile(r"([A-Za-z][\w.]*)-(\d[\w.+]*)-(?:\d\w*-)?cp(\d)(\d+)-")
+# A wheel for the stable ABI (abi3) serves later releases of Python as well.
+_WHEEL = re.compile(r"([A-Za-z][\w.]*)-(\d[\w.+]*)-(?:\d\w*-)?cp(\d)(\d+)-(?!abi3)")
 
 
 def pip_conflict(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
@@ -49,13 +51,22 @@ def pip_conflict(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     return Extracted(meaning=meaning, fixes=(Fix(f"{what}.", tasks, "reinstall-package", undo=undo),), decided=True)
 
 
-def wheel_name(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
-    """For which Python the wheel is that pip refuses, by the tags in its name (PEP 425)."""
+def wheel_name(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """For which Python the wheel is that pip refuses, by the tags in its name (PEP 425).
+
+    Where that is the Python which was checked, the wheel is for another system or processor.
+    """
     found = _WHEEL.search(lines[0])
     if found is None:
         return NOTHING
     name, number, python = found[1].replace("_", "-"), found[2], f"{found[3]}.{found[4]}"
-    meaning = f"the wheel of {name} {number} is for Python {python}, and this Python is another one"
+    checked = [python_minor(one) for one in answered(facts)]
+    if python in checked:
+        return NOTHING
+    this = "this Python or its platform is another one"
+    if len(checked) == 1 and checked[0]:
+        this = f"the Python that was checked is {checked[0]}"
+    meaning = f"the wheel of {name} {number} is for Python {python}, and {this}"
     own = Fix(f"Install {name} {number} for this Python, where the index has it.", (pip(f"{name}=={number}"),))
     venv = (
         pip("uv"),
