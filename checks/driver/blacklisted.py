@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import laptop, system
-from gpudoctor.maybe import known, known_or, present
+from gpudoctor.fixes import blacklist, laptop
+from gpudoctor.maybe import known, present
 from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.wanted import chosen
@@ -31,13 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
     if _by_tool(facts):
         return laptop.switch_on(present(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
-    commands = [query("grep", "-rn", "nvidia", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/run/modprobe.d")]
-    message = "Delete the line that blacklists nvidia from the file that this command finds, then load the module."
-    if "nvidia" in known_or(facts.host.kernel.command_line, ""):
-        message += " It may also be on the kernel command line (modprobe.blacklist=, module_blacklist=)."
-    return (
-        Fix(message, (*commands, *system.initramfs(facts), as_root("modprobe", "nvidia")), "reload-module", root=True),
-    )
+    return blacklist.lift(facts, "nvidia", facts.nvidia.kernel.blacklist_lines, query("nvidia-smi"))
 
 
 @check(
@@ -71,4 +65,7 @@ def blacklisted(facts: Facts) -> Problem | None:
         files = " and ".join(kernel.switch_files) or "its configuration"
         tool = present(kernel.switch)
         return chosen(facts, f"{tool} is in integrated mode: {files} blacklists the module nvidia.")
-    return Problem("The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded.")
+    lines = kernel.blacklist_lines
+    where = " and ".join(dict.fromkeys(line.path for line in lines)) or "modprobe.d or on the kernel command line"
+    seen = tuple(f"{line.path}: {line.text}" for line in lines)
+    return Problem(f"The module nvidia is blacklisted in {where}, so it is not loaded.", seen)

@@ -46,7 +46,7 @@ def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
     else:
         return ()
     message = (
-        f"If {program} does not find them, because {archive} has no longer the headers of an older kernel: install the "
+        f"If {program} does not find them, because {archive} no longer has the headers of an older kernel: install the "
         f"newest kernel with its headers, {builds}, then reboot."
     )
     return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)

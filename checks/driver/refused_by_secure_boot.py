@@ -11,7 +11,7 @@ from gpudoctor.queries.driver import STRICT, first_module, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import cards_of, in_container
-from gpudoctor.tasks import Tasks, as_root, query, sentence
+from gpudoctor.tasks import Placeholder, Tasks, as_root, query, sentence
 from gpudoctor.tasks.placeholders import CERTIFICATE, KEY
 
 _MOK = (
@@ -77,15 +77,19 @@ def _enrol(facts: Facts) -> Fix:
     made: Tasks = ()
     build: Tasks = ()
     commands: Tasks = ()
+    key: str | Placeholder = KEY
     if akmods:
+        key = "/etc/pki/akmods/certs/public_key.der"
         made = (as_root("kmodgenca", "-a"),)
-        commands = (as_root("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der"),)
+        commands = (as_root("mokutil", "--import", key),)
         build = (as_root("akmods", "--force", "--rebuild", "--kernels", system.kernel_of(facts)),)
     elif prebuilt.has_ubuntus_packages(facts):
+        key = "/var/lib/shim-signed/mok/MOK.der"
         made = (as_root("update-secureboot-policy", "--new-key"),)
         commands = (as_root("update-secureboot-policy", "--enroll-key"),)
     elif family in ("debian", "fedora", "suse", "arch"):
-        commands = (as_root("mokutil", "--import", "/var/lib/dkms/mok.pub"),)
+        key = "/var/lib/dkms/mok.pub"
+        commands = (as_root("mokutil", "--import", key),)
     if commands and not signed:
         again = (*prebuilt.remove_built(facts, system.kernel_of(facts)), *module.build_commands(facts))
         commands = (*made, *commands, *(build or again))
@@ -96,8 +100,8 @@ def _enrol(facts: Facts) -> Fix:
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=(as_root("mokutil", "--delete", KEY),),
-        verify=query("mokutil", "--list-enrolled"),
+        undo=(as_root("mokutil", "--delete", key),),
+        verify=query("mokutil", "--test-key", key) if commands else query("mokutil", "--list-enrolled"),
     )
 
 

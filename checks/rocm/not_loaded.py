@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Action, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd, kernel_packages, system
+from gpudoctor.fixes import amd, blacklist, kernel_packages, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries import module_refusals
@@ -56,14 +56,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
     why = _why(facts)
     if why == "blacklisted":
-        message = (
-            "Remove amdgpu from the blacklist (a file in /etc/modprobe.d, or the kernel command line), then reboot."
-        )
-        commands = (
-            query("grep", "-rn", "amdgpu", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline"),
-            *system.initramfs(facts),
-        )
-        return (_restart(message, *commands),)
+        return blacklist.lift(facts, "amdgpu", facts.amd.blacklist_lines, _PROOF)
     if why == GRAPHICS_OFF:
         message = "Remove nomodeset from the kernel command line: amdgpu refuses to load with it."
         return (_restart(message, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)

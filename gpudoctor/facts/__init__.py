@@ -9,11 +9,13 @@ from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.facts.framework import Framework, FrameworkDevice, LiveFramework, Need
 from gpudoctor.facts.gpu import Gpu, GpuProcess
 from gpudoctor.facts.host import (
+    ConfigLine,
     Distribution,
     Host,
     IgnoredPreload,
     Kernel,
     NcclSetting,
+    NegativePin,
     PackageSource,
     Shm,
     Thunderbolt,
@@ -63,6 +65,7 @@ __all__ = [
     "Cloud",
     "Cluster",
     "CondaPackage",
+    "ConfigLine",
     "ContainerHost",
     "Cuda",
     "CudaDevice",
@@ -98,6 +101,7 @@ __all__ = [
     "NamedPath",
     "NcclSetting",
     "Need",
+    "NegativePin",
     "NotRun",
     "NotebookKernel",
     "Nvcc",

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.host import ConfigLine
 from gpudoctor.facts.nvidia import Dkms
 from gpudoctor.facts.text_types import Count, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
@@ -81,6 +82,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     hip_lacks: Maybe[tuple[str, ...]] = NOT  # what it links to, or opens by name, and nothing here has
     unloadable: Maybe[tuple[UnloadableLibrary, ...]] = NOT  # of its HSA and HIP runtimes
     blacklisted: Maybe[bool] = NOT
+    blacklist_lines: tuple[ConfigLine, ...] = ()  # of modprobe.d that blacklist amdgpu
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
     rocdxg_off_path: Maybe[str | None] = NOT  # its directory where the loader looks in none that has it; None: it does

@@ -92,6 +92,22 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""  # of apt's own archives: where they are; else empty
 
 
+class NegativePin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file of apt's preferences keeps from being installed, by a priority below 0."""
+
+    path: str
+    packages: tuple[str, ...]  # names, patterns with * and ?, regular expressions between slashes
+    source: str  # of which the priority is: "release *", "origin developer.download.nvidia.com"
+    alone: bool  # whether the file has nothing else
+
+
+class ConfigLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a configuration file."""
+
+    path: str
+    text: str  # without blanks at its ends
+
+
 class IgnoredPreload(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of /etc/ld.so.preload that the loader ignores."""
 
@@ -156,3 +172,4 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cpu_flags: Maybe[tuple[str, ...] | None] = NOT  # those of knowledge/cpu_features.toml; None: no x86-64
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT
     sources: Maybe[tuple[PackageSource, ...]] = NOT  # package repositories
+    pins: Maybe[tuple[NegativePin, ...]] = NOT  # of apt

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.host import ConfigLine
 from gpudoctor.facts.text_types import Capability, Count, Duration, Gpus, Release, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
@@ -50,6 +51,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     signer_enrolled: Maybe[bool | None] = NOT
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
+    blacklist_lines: tuple[ConfigLine, ...] = ()  # of modprobe.d that blacklist the module nvidia itself
     options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}
     # /proc/driver/nvidia/params of the loaded module, and nvidia_uvm's uvm_disable_hmm ("N", "Y").
     parameters: dict[str, str] = {}

@@ -6,7 +6,7 @@ from gpudoctor.fixes import nixos
 from gpudoctor.fixes.system import family_of, is_image, kernel_of
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sentence
+from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sed, sentence
 
 # GRUB's title of the entries below its menu "Advanced options for ..." (util/grub.d/10_linux.in), where it is certain.
 _MENU = {"ubuntu": "Ubuntu", "debian": "Debian GNU/Linux"}
@@ -77,7 +77,7 @@ def without_parameters(facts: Facts, message: str, parameters: tuple[str, ...], 
     elif family == "fedora":
         found = (as_root("grubby", "--update-kernel=ALL", f"--remove-args={both}"),)
     elif family in _MAKE:
-        words = "; ".join(f"s/ *{one.replace('.', chr(92) + '.').replace('*', chr(92) + '*')}//" for one in parameters)
+        words = "; ".join(f"s/ *{sed.literal(one)}//" for one in parameters)
         found = (as_root("sed", "-i", words, "/etc/default/grub"), _MAKE[family])
     return Fix(
         f"{message} Remove {both} from the kernel command line and reboot.",

@@ -6,7 +6,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.system import driver_packages, install, kernel_of, remove
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or, text_of
-from gpudoctor.queries.repositories import missing_components
+from gpudoctor.queries.repositories import discs, missing_components
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Edit, Tasks, as_root
 
@@ -18,9 +18,11 @@ _TESLA = "nvidia-tesla-"
 
 def components(facts: Facts) -> tuple[Tasks, str]:
     """Enable the parts of Debian's archives that have the driver, where they are not enabled; and why."""
-    missing = missing_components(facts)
+    missing, named = missing_components(facts), discs(facts)
+    # apt takes from a disc what has the same version there, and waits for somebody to insert it.
+    away = tuple(as_root("sed", "-i", "s/^ *deb cdrom:/# &/", path) for path in named)
     if not missing:
-        return (), ""
+        return away, ""
     blocks = (
         f"Types: deb\nURIs: {one.address}\nSuites: {' '.join(one.suites)}\nComponents: {' '.join(one.components)}\n"
         "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
@@ -34,7 +36,9 @@ def components(facts: Facts) -> tuple[Tasks, str]:
     suites = [suite for one in missing for suite in one.suites]
     are = "are" if first else "is"
     why = f" Its packages are in Debian's {components}, which {are} not enabled here for {', '.join(suites)}."
-    return (Edit(path, text="\n".join(blocks), root=True),), why
+    if named and "main" in missing[0].components:
+        why = " apt has nothing but a disc as its source here, so Debian's archive comes first."
+    return (*away, Edit(path, text="\n".join(blocks), root=True)), why
 
 
 def displaced(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:

@@ -5,7 +5,7 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, debian_driver, fabric, image, nixos, own_system, prebuilt
+from gpudoctor.fixes import apt_pins, cloud, debian_driver, fabric, image, nixos, own_system, prebuilt
 from gpudoctor.fixes.system import (
     driver_packages,
     family_of,
@@ -17,7 +17,6 @@ from gpudoctor.fixes.system import (
     upgrade,
 )
 from gpudoctor.knowledge import drivers, generations, packages, repositories
-from gpudoctor.knowledge.toolkits import PIN
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.driver import user_version
@@ -251,8 +250,7 @@ def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int,
     name = known_or(facts.host.distribution.name, None) or "Debian"
     drivers_of_nvidia = "nvidia-open" if flavor == "open" else "cuda-drivers"
     commands = (
-        # With this file the repository brings a toolkit and no driver: a fix for nvcc may have written it.
-        *((as_root("rm", "-f", PIN),) if has_source(facts, "nvidia") else ()),
+        *apt_pins.lifted(facts, (drivers_of_nvidia,), nvidia=True),
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),

@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import NVIDIA_SMI
+from gpudoctor.fixes.apt_pins import lifted
 from gpudoctor.knowledge import packages, systems
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import in_container
@@ -77,7 +78,9 @@ def _own(facts: Facts, found: Command) -> Command:
 def install(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that install system packages; none where the package manager is not known."""
     family = family_of(facts)
-    return () if family is None else (*finished(facts), _own(facts, packages.install_command(family, names)))
+    if family is None:
+        return ()
+    return (*finished(facts), *lifted(facts, names), _own(facts, packages.install_command(family, names)))
 
 
 def reinstall(facts: Facts, *names: str) -> tuple[Command, ...]:

@@ -7,8 +7,9 @@ import msgspec
 
 from gpudoctor.lazy_regex import pattern
 
-# "deb [arch=amd64 signed-by=...] https://repo.radeon.com/rocm/apt/6.3.4 jammy main"
-_LINE = pattern(r"(?m)^[ \t]*deb[ \t]+(?:\[[^\]]*\][ \t]+)?(\S+)[ \t]+(\S+)[ \t]*([^#\n]*)")
+# "deb [arch=amd64 signed-by=...] https://repo.radeon.com/rocm/apt/6.3.4 jammy main"; the name of a disc has blanks:
+# "deb cdrom:[Debian GNU/Linux 12.5.0 _Bookworm_ - Official amd64 DVD Binary-1]/ bookworm main".
+_LINE = pattern(r"(?m)^[ \t]*deb[ \t]+(?:\[[^\]]*\][ \t]+)?(cdrom:\[[^\]\n]*\]\S*|\S+)[ \t]+(\S+)[ \t]*([^#\n]*)")
 _SECTION = pattern(r"(?m)^\[[^\]]+\]\s*$")
 
 
@@ -30,7 +31,7 @@ def apt(path: str, text: str) -> Iterator[ListedRepository]:
 
 
 def _stanzas(text: str) -> Iterator[ListedRepository]:
-    for fields in _fields_of_stanzas(text):
+    for fields in fields_of_stanzas(text):
         if fields.get("Enabled", "yes").lower() in ("no", "false", "0") or "deb" not in fields.get("Types", "").split():
             continue
         for address in fields.get("URIs", "").split():
@@ -38,7 +39,7 @@ def _stanzas(text: str) -> Iterator[ListedRepository]:
                 yield ListedRepository(address, suite, tuple(fields.get("Components", "").split()))
 
 
-def _fields_of_stanzas(text: str) -> Iterator[dict[str, str]]:
+def fields_of_stanzas(text: str) -> Iterator[dict[str, str]]:
     """The fields of each block of lines, which a blank line ends (deb822(5)); folded lines are passed over."""
     fields: dict[str, str] = {}
     for line in (*text.splitlines(), ""):

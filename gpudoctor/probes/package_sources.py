@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudoctor.machine import Machine
-from gpudoctor.parsers import repositories
+from gpudoctor.parsers import apt_preferences, repositories
 from gpudoctor.parsers.repositories import ListedRepository
 
 APT, RPM = "/etc/apt", ("/etc/yum.repos.d", "/etc/zypp/repos.d")
@@ -22,6 +22,19 @@ def listed(machine: Machine) -> Iterator[tuple[str, ListedRepository]]:
         for path in (f"{folder}/{name}" for name in machine.names(folder) if name.endswith(".repo")):
             for one in repositories.rpm(_text(machine, path)):
                 yield path, one
+
+
+def negative_pins(machine: Machine) -> Iterator[tuple[str, tuple[str, ...], str, bool]]:
+    """Each pin of apt's below 0 with its file, as `apt_preferences.negative` has it.
+
+    apt reads files of the folder without an extension or with .pref (apt_preferences(5)).
+    """
+    folder = f"{APT}/preferences.d"
+    for path in (f"{APT}/preferences", *(f"{folder}/{name}" for name in machine.names(folder))):
+        extension = path.rpartition("/")[2].partition(".")[2]
+        if extension in ("", "pref"):
+            for packages, source, alone in apt_preferences.negative(_text(machine, path)):
+                yield path, packages, source, alone
 
 
 def _text(machine: Machine, path: str) -> str:

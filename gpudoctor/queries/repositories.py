@@ -10,7 +10,8 @@ from gpudoctor.facts import Facts, PackageSource
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.targets import in_container
 
-ARCHIVE = "http://deb.debian.org/debian"
+ARCHIVE, SECURITY = "http://deb.debian.org/debian", "http://security.debian.org/debian-security"
+_DISC = "cdrom:"
 
 
 def has_source(facts: Facts, kind: str) -> bool:
@@ -39,6 +40,11 @@ def missing_components(facts: Facts) -> tuple[MissingComponents, ...]:
     if own.id != "debian" or not codename or release is None:
         return ()
     wanted = ("contrib", "non-free", "non-free-firmware") if release >= 12 else ("contrib", "non-free")
+    if not there and discs(facts):  # the suites of https://wiki.debian.org/SourcesList
+        return (
+            MissingComponents(ARCHIVE, (codename, f"{codename}-updates"), ("main", *wanted)),
+            MissingComponents(SECURITY, (f"{codename}-security",), ("main", *wanted)),
+        )
     lacking: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (address, suite), components in there.items():
         if missing := tuple(name for name in wanted if name not in components):
@@ -48,11 +54,17 @@ def missing_components(facts: Facts) -> tuple[MissingComponents, ...]:
     return tuple(MissingComponents(address, tuple(suites), missing) for (address, missing), suites in lacking.items())
 
 
+def discs(facts: Facts) -> tuple[str, ...]:
+    """The files that name a disc as a source, which apt asks for as soon as it has a package in that version."""
+    found = (one.path for one in known_or(facts.host.sources, ()) if one.address.startswith(_DISC))
+    return tuple(dict.fromkeys(found))
+
+
 def _archives(facts: Facts, codename: str) -> dict[tuple[str, str], set[str]]:
     """The components of Debian's own archives by address and suite; others' repositories have its suites, too."""
     found: dict[tuple[str, str], set[str]] = {}
     for one in known_or(facts.host.sources, ()):
-        if one.kind == "distribution" and one.release and not one.address.startswith("cdrom:"):
+        if one.kind == "distribution" and one.release and not one.address.startswith(_DISC):
             found.setdefault((one.address or ARCHIVE, one.release), set()).update(one.components)
     # Debian's mirrors have updates or security updates as well.
     own = {address for address, suite in found if suite != codename} or {next((address for address, _ in found), "")}

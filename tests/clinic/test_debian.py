@@ -141,6 +141,29 @@ def test_no_driver(card: str, package: str, debian: Root) -> None:
     assert f"Inst {package} " in _simulated(debian, fix)
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        # What Debian's installer leaves without a mirror.
+        """
+rm -f /etc/apt/sources.list.d/*
+echo 'deb cdrom:[Debian GNU/Linux 12.5.0 _Bookworm_ - Official amd64 DVD Binary-1 with firmware]/ bookworm main' \\
+    > /etc/apt/sources.list
+""",
+        """
+printf 'Package: *nvidia*\\nPin: release *\\nPin-Priority: -1\\n' > /etc/apt/preferences.d/no-nvidia
+printf 'Package: *\\nPin: origin deb.example.org\\nPin-Priority: 90\\n\\n' > /etc/apt/preferences
+printf 'Package: libcuda* nvidia*\\nPin: release o=Debian\\nPin-Priority: -10\\n' >> /etc/apt/preferences
+""",
+    ],
+    ids=["disc", "pins"],
+)
+def test_no_driver_where_apt_would_not_install_it(layout: str, debian: Root) -> None:
+    debian.prepare(layout)
+    fix = _first(debian.check(), "driver.not-installed")["fixes"][0]
+    assert "Inst nvidia-driver " in _simulated(debian, fix)
+
+
 def test_left_over_next_to_another_vendors_gpu(debian: Root) -> None:
     debian.prepare(DRIVER)
     debian.host = {"CARD": "1002:744c", "BOUND": "amdgpu"}  # a Radeon RX 7900 XTX

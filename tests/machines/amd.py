@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import Dkms, Facts
+from gpudoctor.facts import ConfigLine, Dkms, Facts
 from tests.builders import framework, live
 from tests.checks.amd_machines import IGPU, RADEON, RENDER, VIDEO, amd_host, kfd, render
 from tests.checks.environments import environment
@@ -60,9 +60,9 @@ def amdgpu_dkms_not_built() -> Facts:
 @machine("rocm.not-loaded")
 def amdgpu_not_loaded() -> Facts:
     """Amdgpu is blacklisted."""
-    return blind(
-        having(amd_host(loaded=False, blacklisted=True, kfd=(), render=(), topology=False), pci__0__driver=None)
-    )
+    lines = (ConfigLine(path="/etc/modprobe.d/blacklist-amdgpu.conf", text="blacklist amdgpu"),)
+    idle = amd_host(loaded=False, blacklisted=True, blacklist_lines=lines, kfd=(), render=(), topology=False)
+    return blind(having(idle, pci__0__driver=None))
 
 
 @machine("pytorch.wrong-vendor")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import Distribution, Dkms, Facts, PackageSource
+from gpudoctor.facts import ConfigLine, Distribution, Dkms, Facts, PackageSource
 from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, library, live, with_framework
@@ -249,7 +249,8 @@ def card_bound_to_vfio() -> Facts:
 @machine("driver.blacklisted")
 def module_blacklisted() -> Facts:
     """Somebody blacklisted nvidia itself, while ridding the machine of nouveau."""
-    return blind(unloaded(nvidia__kernel__blacklists=("nouveau", "nvidia")))
+    lines = (ConfigLine(path="/etc/modprobe.d/blacklist-nouveau.conf", text="blacklist nvidia"),)
+    return blind(unloaded(nvidia__kernel__blacklists=("nouveau", "nvidia"), nvidia__kernel__blacklist_lines=lines))
 
 
 @machine("driver.library-missing")

@@ -1,5 +1,6 @@
 """Tests of reading modprobe's configuration."""
 
+from gpudoctor.facts import ConfigLine
 from gpudoctor.probes.nvidia import modprobe_conf
 from gpudoctor.recorded_machine import RecordedMachine
 
@@ -13,6 +14,11 @@ def test_forbidden_modules_from_files_and_from_the_command_line() -> None:
     line = "ro modprobe.blacklist=amdgpu,floppy rd.driver.blacklist=nova-core module_blacklist=i915 quiet"
     seen = modprobe_conf.probe(RecordedMachine(files), line)
     assert seen.blacklists == ("nouveau", "nova_core", "nvidia_drm", "amdgpu", "i915")
+    assert seen.lines == {
+        "nouveau": (ConfigLine(path="/etc/modprobe.d/a.conf", text="blacklist nouveau"),),
+        "nova_core": (ConfigLine(path="/etc/modprobe.d/a.conf", text="install nova_core /bin/false"),),
+        "nvidia_drm": (ConfigLine(path="/usr/lib/modprobe.d/b.conf", text="alias nvidia-drm off"),),
+    }
 
 
 def test_a_file_hides_its_namesake_in_a_later_folder() -> None:

@@ -1,8 +1,8 @@
 """The repositories that have NVIDIA's driver, in the files of apt, dnf and zypper."""
 
-from gpudoctor.facts import Distribution, PackageSource
-from gpudoctor.maybe import Unknown
-from gpudoctor.probes.host.sources import sources
+from gpudoctor.facts import Distribution, NegativePin, PackageSource
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.probes.host.sources import pins, sources
 from gpudoctor.recorded_machine import RecordedMachine
 
 TRIXIE = Distribution(id="debian", version="13", codename="trixie")
@@ -50,3 +50,35 @@ def test_rpm() -> None:
 def test_without_a_package_manager_it_is_unknown() -> None:
     assert isinstance(sources(RecordedMachine({}), TRIXIE), Unknown)
     assert sources(RecordedMachine({}, folders=["/etc/apt"]), TRIXIE) == ()
+
+
+def test_a_disc_has_blanks_in_its_name() -> None:
+    disc = "cdrom:[Debian GNU/Linux 12.5.0 _Bookworm_ - Official amd64 DVD Binary-1 with firmware 20240210-11:28]/"
+    files = {"/etc/apt/sources.list": f"deb {disc} trixie contrib main\n#deb {disc} trixie main\n"}
+    (found,) = known(sources(RecordedMachine(files), TRIXIE))
+    assert (found.address, found.release, found.components) == (disc.rstrip("/"), "trixie", ("contrib", "main"))
+
+
+def test_pins_below_zero() -> None:
+    folder = "/etc/apt/preferences.d"
+    below = "Package: *nvidia* /^libcuda/ src:cuda\nPin:  release *\nPin-Priority: -1\n"
+    files = {
+        "/etc/apt/preferences": f"Package: *\nPin: origin x.example.com\nPin-Priority: 100\n\nExplanation: no\n{below}",
+        f"{folder}/no-nvidia": below,
+        f"{folder}/cuda.pref": "Package: nvidia-driver\nPin: origin developer.download.nvidia.com\nPin-Priority: -1\n",
+        f"{folder}/cuda-repository-pin-600": "Package: nsight-compute\nPin: origin *ubuntu.com*\nPin-Priority: 600\n",
+        f"{folder}/old.disabled": below,
+        f"{folder}/broken": "Package: nvidia-driver\nPin-Priority: -1\n",
+    }
+    names = ("*nvidia*", "/^libcuda/", "src:cuda")
+    assert pins(RecordedMachine(files)) == (
+        NegativePin(path="/etc/apt/preferences", packages=names, source="release *", alone=False),
+        NegativePin(
+            path=f"{folder}/cuda.pref",
+            packages=("nvidia-driver",),
+            source="origin developer.download.nvidia.com",
+            alone=True,
+        ),
+        NegativePin(path=f"{folder}/no-nvidia", packages=names, source="release *", alone=True),
+    )
+    assert isinstance(pins(RecordedMachine({})), Unknown)

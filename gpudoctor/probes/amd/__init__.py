@@ -59,6 +59,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         unloadable=_unloadable(machine, path, hip) if asked else idle,
         rocm_releases=() if path is None else rocm.releases(machine),
         blacklisted=idle if conf is None else "amdgpu" in conf.blacklists,
+        blacklist_lines=() if conf is None else conf.lines.get("amdgpu", ()),
         dxg=machine.exists("/dev/dxg"),
         rocdxg=rocdxg,
         rocdxg_off_path=off_path,

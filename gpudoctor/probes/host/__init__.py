@@ -80,6 +80,7 @@ def probe(machine: Machine) -> Host:
         cpu_flags=state.cpu_flags(machine),
         thunderbolt=state.thunderbolt(machine),
         sources=sources.sources(machine, distribution),
+        pins=sources.pins(machine),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.facts.host import Distribution, PackageSource
+from gpudoctor.facts.host import Distribution, NegativePin, PackageSource
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, text_of
@@ -22,6 +22,16 @@ def sources(machine: Machine, distribution: Distribution) -> Maybe[tuple[Package
     codename = text_of(distribution.codename)
     suites = {codename, f"{codename}-updates", f"{codename}-security"} if codename else set()
     return tuple(dict.fromkeys(_sources(machine, suites)))
+
+
+def pins(machine: Machine) -> Maybe[tuple[NegativePin, ...]]:
+    """Return what apt's preferences keep from being installed."""
+    if not machine.exists(package_sources.APT):
+        return Unknown("there are no files of apt")
+    found = package_sources.negative_pins(machine)
+    return tuple(
+        NegativePin(path=path, packages=names, source=source, alone=alone) for path, names, source, alone in found
+    )
 
 
 def _sources(machine: Machine, suites: set[str]) -> Iterator[PackageSource]:

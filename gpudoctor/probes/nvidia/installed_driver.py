@@ -50,6 +50,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         image_keys=None if inside or wsl else akmods.image_keys(machine),
         installer=_installer(machine, inside, disk, packages),
         blacklists=conf.blacklists,
+        blacklist_lines=conf.lines.get("nvidia", ()),
         options=conf.options,
         packages=packages,
         switch=switch,

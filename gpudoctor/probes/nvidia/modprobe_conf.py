@@ -1,7 +1,10 @@
 """Which modules modprobe.d and the kernel command line forbid, and which options they set."""
 
+from collections.abc import Iterator
+
 import msgspec
 
+from gpudoctor.facts.host import ConfigLine
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 
@@ -25,6 +28,7 @@ class ModprobeConf(msgspec.Struct, frozen=True):
 
     blacklists: tuple[str, ...]
     options: dict[str, str]
+    lines: dict[str, tuple[ConfigLine, ...]] = {}  # those of files, by the module that they forbid
 
 
 def probe(machine: Machine, command_line: str) -> ModprobeConf:
@@ -34,10 +38,16 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
     """
     blacklists: dict[str, None] = {}
     options: dict[str, str] = {}
-    for line in _lines(machine):
+    lines: dict[str, tuple[ConfigLine, ...]] = {}
+    for path, line in _lines(machine):
         words = line.split()
         if len(words) >= 2 and _matters(module := _name(words[1])):
-            _read(words[0], module, words[2:], blacklists, options)
+            if _forbids(words):
+                blacklists[module] = None
+                lines[module] = (*lines.get(module, ()), ConfigLine(path=path, text=line))
+            elif words[0] == "options":
+                for name, _equals, value in (option.partition("=") for option in words[2:]):
+                    options[f"{module}.{name}"] = value.strip('"')
     for word in command_line.split():
         name, equals, value = word.partition("=")
         if name in _FORBIDDING:
@@ -45,26 +55,25 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
         elif equals and "." in name and _matters(_name(name.split(".")[0])):
             module, _, parameter = name.partition(".")
             options[f"{_name(module)}.{parameter}"] = value
-    return ModprobeConf(tuple(blacklists), options)
+    return ModprobeConf(tuple(blacklists), options, lines)
 
 
-def _read(word: str, module: str, rest: list[str], blacklists: dict[str, None], options: dict[str, str]) -> None:
-    off = (word == "install" and rest and _NOTHING.fullmatch(rest[0])) or (word == "alias" and rest == ["off"])
-    if word == "blacklist" or off:
-        blacklists[module] = None
-    elif word == "options":
-        for name, _equals, value in (option.partition("=") for option in rest):
-            options[f"{module}.{name}"] = value.strip('"')
+def _forbids(words: list[str]) -> bool:
+    word, _module, *rest = words
+    off = word == "install" and rest and _NOTHING.fullmatch(rest[0]) is not None
+    return word == "blacklist" or bool(off) or (word == "alias" and rest == ["off"])
 
 
-def _lines(machine: Machine) -> list[str]:
+def _lines(machine: Machine) -> Iterator[tuple[str, str]]:
     files: dict[str, str] = {}
     for folder in _FOLDERS:
         for name in machine.names(folder):
             if name.endswith(".conf"):
                 files.setdefault(name, f"{folder}/{name}")
-    text = "\n".join(_text(machine, files[name]) for name in sorted(files)).replace("\\\n", " ")
-    return [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
+    for _name_of_file, path in sorted(files.items()):
+        for line in map(str.strip, _text(machine, path).replace("\\\n", " ").splitlines()):
+            if line and line[0] != "#":
+                yield path, line
 
 
 def _text(machine: Machine, path: str) -> str:

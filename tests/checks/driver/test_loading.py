@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import judge
-from gpudoctor.facts import Facts
+from gpudoctor.facts import ConfigLine, Facts
 from gpudoctor.root_causes import findings
 from tests.builders import FEDORA, ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, having, logged, unloaded
@@ -42,6 +42,7 @@ OLD_BRANCH = having(
 STALE = having(NO_MODULE, nvidia__kernel__dkms=(entry("470.57.02", state="broken"),))
 ENROLLED: dict[str, Any] = {"nvidia__kernel__signer_enrolled": True}
 UNSIGNED = (disk(signer=None),)
+BLACKLISTED = (ConfigLine(path="/etc/modprobe.d/b.conf", text="blacklist nvidia"),)
 SECURE = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__secure_boot=True, host__kernel__lockdown="integrity")
 SIGNED = unloaded(
     host__kernel__secure_boot=True, host__kernel__lockdown="integrity", nvidia__kernel__signer_enrolled=False
@@ -150,6 +151,11 @@ ILL = [
         "driver.blacklisted",
         unloaded(nvidia__kernel__blacklists=("nouveau", "nvidia")),
         "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded.",
+    ),
+    (
+        "driver.blacklisted",
+        unloaded(nvidia__kernel__blacklists=("nvidia",), nvidia__kernel__blacklist_lines=BLACKLISTED),
+        "The module nvidia is blacklisted in /etc/modprobe.d/b.conf, so it is not loaded.",
     ),
     (
         "driver.blacklisted",

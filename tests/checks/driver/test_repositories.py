@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.checks.driver.repository_of_another_release import repository_of_another_release
-from gpudoctor.facts import DiskModule, Distribution, Dkms, Facts, PackageSource
+from gpudoctor.facts import DiskModule, Distribution, Dkms, Facts, NegativePin, PackageSource
 from gpudoctor.fixes.driver import install_driver, library_packages
 from gpudoctor.fixes.module import into_new_kernel
 from gpudoctor.maybe import Unknown
@@ -81,6 +81,50 @@ def test_the_archives_that_lack_them_are_named(sources: tuple[PackageSource, ...
     first = install_driver(debian(BOOKWORM, *sources)).commands[0]
     assert [word for word in first.split("'") if word.startswith("URIs: ")] == written
     assert f"> {ADDED}" not in first or ADDED not in {one.path for one in sources}
+
+
+def test_a_disc_is_no_archive() -> None:
+    """Apt takes a package of the same version from it, and waits for the disc."""
+    disc = archive("main", address="cdrom:[Debian GNU/Linux 12.5.0 _Bookworm_]")
+    away = "sudo sed -i 's/^ *deb cdrom:/# &/' /etc/apt/sources.list"
+    assert install_driver(debian(BOOKWORM, disc, *archives("main", *ALL))).commands[0] == away
+    fix = install_driver(debian(BOOKWORM, disc))
+    assert fix.commands[0] == away
+    every = "'Components: main contrib non-free non-free-firmware'"
+    assert f"'URIs: http://deb.debian.org/debian' 'Suites: bookworm bookworm-updates' {every}" in fix.commands[1]
+    assert f"'URIs: {SECURITY}' 'Suites: bookworm-security' {every}" in fix.commands[1]
+    assert fix.commands[2] == "sudo apt-get update"
+    assert "apt has nothing but a disc as its source here" in fix.message
+
+
+PREFERENCES = "/etc/apt/preferences.d/no-nvidia"
+
+
+@pytest.mark.parametrize(
+    ("packages", "source", "alone", "command"),
+    [
+        (("*nvidia*",), "release *", True, f"sudo mv {PREFERENCES} {PREFERENCES}.disabled"),
+        (("/^nvidia-/",), "release o=Debian", True, f"sudo mv {PREFERENCES} {PREFERENCES}.disabled"),
+        (
+            ("libcuda1", "*nvidia*"),
+            "version *",
+            False,
+            rf"sudo sed -i '/^Package:\s*libcuda1\s\+\*nvidia\*\s*$/,/^\s*$/d' {PREFERENCES}",
+        ),
+        (("nvidia-driver-580",), "release *", True, None),
+        (("/(/",), "release *", True, None),
+        (("*",), "release n=trixie", True, None),  # other suites have it
+        (("nvidia-*",), "origin developer.download.nvidia.com", True, None),
+        (("nvidia-*",), "release o=Ubuntu", True, None),
+    ],
+)
+def test_pins_that_keep_apt_from_the_driver(
+    packages: tuple[str, ...], source: str, alone: bool, command: str | None
+) -> None:
+    pin = NegativePin(path=PREFERENCES, packages=packages, source=source, alone=alone)
+    fix = install_driver(having(debian(BOOKWORM, *archives("main", *ALL)), host__pins=(pin,)))
+    assert fix.commands[1:-1] == ((command,) if command else ())
+    assert (PREFERENCES in fix.message) is (command is not None)
 
 
 @pytest.mark.parametrize(
