@@ -90,12 +90,11 @@ def half_upgraded(facts: Facts) -> Problem | None:
     cause = _WRONG_SOURCE.format(user=user, source=source) if source else _BROUGHT if _of_kernel(facts) else None
     if held := held_packages(facts):
         message += f" Packages on hold (apt-mark hold), which upgrades pass over: {', '.join(held)}."
-    evidence = (*driver_lines(facts, user), *_packages(facts))
+    evidence = (*driver_lines(facts, user), *_packages(facts, user))
     return Problem(message, (*evidence, *texts(events(facts, "api-mismatch", "api-mismatch-module"))), cause)
 
 
-def _packages(facts: Facts) -> tuple[str, ...]:
-    found = facts.nvidia.kernel.packages
-    if not isinstance(found, tuple):
-        return ()
-    return tuple(f"{name} {version} ({state})" for name, version, state in found[:12])
+def _packages(facts: Facts, user: str) -> tuple[str, ...]:
+    """The packages of another version than the libraries' first: what was left behind is among them."""
+    found = sorted(known_or(facts.nvidia.kernel.packages, ()), key=lambda one: user in one[1])
+    return tuple(f"{name} {version} ({state})" for name, version, state in found[:6])
