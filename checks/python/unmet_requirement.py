@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Framework, PackageImport, UnmetRequirement
-from gpudoctor.fixes.python import install
+from gpudoctor.facts import Framework, Package, PackageImport, UnmetRequirement
+from gpudoctor.fixes.python import install, without_user_site
 from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known_or, text_of
+from gpudoctor.parsers.metadata import normalise
 from gpudoctor.queries.frameworks import first_line, is_triton, one_of, other_triton
 from gpudoctor.queries.loading import failures
 from gpudoctor.queries.other_vendor import found_in
@@ -148,6 +150,19 @@ def _together(on: OnPython, left: list[UnmetRequirement]) -> Fix | None:
     return Fix(message, (task,), "reinstall-package", verify=_proof(on, left))
 
 
+def _hidden(on: OnPython, unmet: UnmetRequirement) -> Package | None:
+    """The environment's own copy that is right, where the one that was found lies before it in ~/.local."""
+    user, there = text_of(on.python.user_site), known_or(on.python.packages, ())
+    copies = [one for one in there if one.name == normalise(_name(unmet))]
+    asking = next((one for one in there if one.name == unmet.package), None)
+    if not user or len(copies) < 2 or copies[0].directory != user or asking is None or asking.directory == user:
+        return None
+    from packaging.requirements import Requirement  # 45 ms, where there are several copies alone
+
+    specifier = Requirement(unmet.requires).specifier
+    return next((one for one in copies[1:] if specifier.contains(one.version, prereleases=True)), None)
+
+
 def _proof(on: OnPython, left: list[UnmetRequirement]) -> Task | None:
     """The import that fails for it; where none does, whether the frameworks work."""
     from gpudoctor.fixes.loading import import_proof  # for few of the environments that are asked
@@ -162,6 +177,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     from gpudoctor.fixes.bounds import clash  # for few of the environments that are asked
 
     left = _left(on)
+    if left and all(_hidden(on, one) for one in left):
+        return (without_user_site(_proof(on, left)),)
     if together := _together(on, left):
         return (together,)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
@@ -206,7 +223,9 @@ def unmet_requirement(on: OnPython) -> Problem | None:
 
 def _problem(on: OnPython, left: list[UnmetRequirement]) -> Problem:
     lines = tuple(f"{u.package} {u.version} requires {u.requires}, found: {u.found or 'nothing'}" for u in left)
-    more = f" ({len(left) - 1} more)" if len(left) > 1 else ""
+    own = _hidden(on, left[0])
+    more = f" in ~/.local, which hides the environment's own {own.version}" if own else ""
+    more += f" ({len(left) - 1} more)" if len(left) > 1 else ""
     victim, first = _victim(on, left[0]), left[0]
     if victim is None and (failing := _failing(on, first)):
         one, words = failing

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Shadow
-from gpudoctor.fixes.python import uninstall
+from gpudoctor.fixes.python import uninstall, without_user_site
 from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.targets import OnPython, about_modules, in_container, pythons
-from gpudoctor.tasks import export, query, unset
+from gpudoctor.tasks import query
 
 
 def _shadows(on: OnPython) -> list[Shadow]:
@@ -27,13 +27,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     shadows = _shadows(on)
     python = on.python.path
     verify = query(python, "-c", f"import {shadows[0].module} as m; print(m.__file__)") if shadows else None
-    leave = Fix(
-        "Disable the user site for this environment, here and in the job or image that starts it.",
-        (export("PYTHONNOUSERSITE", "1"),),
-        "change-environment",
-        undo=(unset("PYTHONNOUSERSITE"),),
-        verify=verify,
-    )
+    leave = without_user_site(verify)
     remove = Fix(
         "If nothing else needs the copies in ~/.local, uninstall them: pip removes the first copy that it finds.",
         (uninstall(on.python, *(s.module for s in shadows)),),

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import CondaPackage, Facts, Python
 from gpudoctor.fixes.pip import Installer, only, pip, replace
 from gpudoctor.maybe import Unknown, known_or, present
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd
+from gpudoctor.tasks import Command, Edit, FileSection, Task, Tasks, cmd, export, unset
 
 NEW = "~/gpu-env"  # an environment that a fix creates
 REMOVE_NEW = cmd("rm", "-r", NEW)
@@ -48,6 +49,23 @@ def install(
     again = () if not force else ("--reinstall",) if manager == "uv" else ("--force-reinstall",)
     words = (*_permission(python), *newer, *again, *flags, *specs)
     return pip(_installer(python), python.path, "install", *words, env=env, note=note)
+
+
+def without_user_site(verify: Task | None) -> Fix:
+    """Have Python pass over what lies in ~/.local.
+
+    https://docs.python.org/3/using/cmdline.html#envvar-PYTHONNOUSERSITE
+
+    Args:
+        verify: the command that verifies the fix.
+    """
+    return Fix(
+        "Disable the user site for this environment, here and in the job or image that starts it.",
+        (export("PYTHONNOUSERSITE", "1"),),
+        "change-environment",
+        undo=(unset("PYTHONNOUSERSITE"),),
+        verify=verify,
+    )
 
 
 def project_of(python: Python) -> str | None:
