@@ -5,9 +5,13 @@ from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.targets import OnLive, lives
+from gpudoctor.tasks import query
 
 VARIABLE = "XLA_FLAGS"
 _UNKNOWN = pattern(r"Unknown flags? in XLA_FLAGS: ([^\n]*)")  # xla/parse_flags_from_env.cc
+
+# TensorFlow reads the variable when it first compiles for XLA, JAX when it lists its devices.
+_COMPILES = {"tensorflow": "import tensorflow as t; print(t.function(lambda: t.constant(1.0), jit_compile=True)())"}
 
 
 def _named(on: OnLive) -> list[str]:
@@ -21,7 +25,8 @@ def _named(on: OnLive) -> list[str]:
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     bad = _named(on)
     rest = " ".join(f for f in on.facts.host.environment.get(VARIABLE, "").split() if f not in bad)
-    verify = framework_proof(on.python, on.framework.name)
+    proof = _COMPILES.get(on.framework.name)
+    verify = query(on.python.path, "-c", proof) if proof else framework_proof(on.python, on.framework.name)
     if not rest:
         return (unset(on.facts, VARIABLE, verify=verify),)
     return (assign(VARIABLE, rest, "Remove the flags that this release does not know.", verify),)
@@ -50,5 +55,5 @@ def xla_flags_unknown(on: OnLive) -> Problem | None:
     bad = _named(on)
     if not bad:
         return None
-    message = f"{on.name} aborts at start: its XLA does not know {' and '.join(bad)} in XLA_FLAGS."
+    message = f"{on.name} aborts: its XLA does not know {' and '.join(bad)} in XLA_FLAGS."
     return Problem(message, (f"{VARIABLE}={on.facts.host.environment[VARIABLE]}",))

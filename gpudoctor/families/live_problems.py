@@ -137,7 +137,8 @@ def crash(on: OnLive) -> Problem | None:
     live = on.live
     if live.died is None:
         return None
-    message = f"{on.name} crashes with {live.died} in the stage {live.stage}, before it reports any GPU."
+    early = "" if live.stage == "compile" else ", before it reports any GPU"
+    message = f"{on.name} crashes with {live.died} in the stage {live.stage}{early}."
     named = named_cause(live, "crashes")
     cause = named[1].sentence if named else _SIGNALS.get(live.died)
     return Problem(message, evidence=dying_words(live.stderr), cause=cause)
@@ -150,6 +151,7 @@ _WAITS = {  # stages of facts.Live
     "devices": "listing devices",
     "init": "initializing CUDA",
     "libraries": "loading its libraries",
+    "compile": "compiling for XLA",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -19,6 +21,18 @@ def ask(teller: Teller, tensorflow: Any) -> None:
     listed = teller.fact("devices", lambda: _devices(teller, tensorflow))
     if listed is not None:
         teller.tell(count=len(listed), available=bool(listed))
+    if os.environ.get("XLA_FLAGS"):
+        teller.stage("compile")
+        _compile(tensorflow)
+
+
+def _compile(tensorflow: Any) -> None:
+    """Compile an addition for the CPU: XLA reads XLA_FLAGS no sooner, and aborts at a flag that it does not know."""
+    try:
+        tensorflow.config.set_visible_devices([], "GPU")
+        tensorflow.function(lambda: tensorflow.constant(1.0) + 1.0, jit_compile=True)()
+    except Exception:
+        return  # whether XLA works, the smoke tests say
 
 
 def _build(tensorflow: Any) -> dict[str, Any]:

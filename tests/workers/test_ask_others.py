@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from gpudoctor.workers import ask_cupy, ask_jax, ask_onnxruntime, ask_tensorflow
 from tests.workers.standin import Kept, module, raises
 
@@ -34,6 +36,17 @@ def test_tensorflow_lists_gpus_and_its_build() -> None:
     facts = said(ask_tensorflow.ask, tensorflow([object()], **build))
     assert (facts["built_for"], facts["archs"], facts["count"], facts["available"]) == ("12.5.1", ["sm_60"], 1, True)
     assert (facts["devices"][0]["name"], facts["devices"][0]["capability"]) == ("A10", "8.6")
+
+
+def test_tensorflow_compiles_only_for_flags_of_xla(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA reads them when it first compiles, and aborts at one that it does not know."""
+    stages = ["devices"]
+    for flags in ("", "--xla_gpu_autotune_level=2"):
+        monkeypatch.setenv("XLA_FLAGS", flags)
+        teller = Kept()
+        ask_tensorflow.ask(teller, tensorflow([], is_cuda_build=True))
+        assert teller.stages == stages
+        stages = ["devices", "compile"]
 
 
 def test_tensorflow_for_the_cpu_was_built_for_no_cuda() -> None:

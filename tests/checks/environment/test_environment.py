@@ -195,7 +195,7 @@ ENDED = framework("jax", "0.6.0", live=live(0, stage="devices", exit_code=1, std
     ],
 )
 def test_xla_flags_unknown(facts: Facts, outcome: str) -> None:
-    message = "JAX 0.6.0 aborts at start: its XLA does not know --xla_gpu_foo=1 in XLA_FLAGS."
+    message = "JAX 0.6.0 aborts: its XLA does not know --xla_gpu_foo=1 in XLA_FLAGS."
     assert ask(xla_flags_unknown, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
