@@ -28,6 +28,7 @@ TARGETS = {
     "queries.clouds:gpu_instances": "cloud.fewer-gpus",
     "queries.clouds:notebooks": "cloud.notebook-without-gpu",
     "queries.clouds:virtual_gpus": "cloud.grid-driver-needed",
+    "queries.clusters:importing_newer": "cluster.drop-in-too-new",
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": (
         "cluster.envvar-refused cluster.plugin-without-runtime cluster.runtime-not-configured cluster.runtime-override"

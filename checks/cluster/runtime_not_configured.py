@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.fixes import container, toolkit_install
-from gpudoctor.fixes.cluster import ALLOCATABLE
+from gpudoctor.fixes.cluster import ALLOCATABLE, by_operator
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, phrase, phrases, text_of
 from gpudoctor.queries.cards import may_serve
@@ -79,8 +79,6 @@ _WHY = (
     "nvidia-ctk 1.18.0 wrote its drop-in for containerd to config.d instead of conf.d, and until 1.19 the one for "
     "CRI-O to /etc/crio/conf.d. Pods with the RuntimeClass nvidia fail with 'no runtime for \"nvidia\" is configured'."
 )
-# Where the GPU Operator's toolkit container installs the toolkit.
-_OF_OPERATOR = "/usr/local/nvidia/toolkit/"
 _UNREAD = 3  # the first version of the configuration that some releases of the toolkit cannot read
 _TOO_OLD_WHY = (
     "From 2.0 on, containerd writes its configuration as version 3, with other names of plugins. The toolkit adds the "
@@ -131,13 +129,9 @@ def _too_old(facts: Facts) -> bool:
     return is_newer and () < numbers(text_of(facts.containers.toolkit)) < numbers(first)
 
 
-def _by_operator(facts: Facts) -> bool:
-    return (facts.containers.toolkit_path or "").startswith(_OF_OPERATOR)
-
-
 def _newer_toolkit(facts: Facts) -> Fix:
     first = container_toolkit().containerd.reads_version_3
-    if isinstance(facts.cluster.toolkit_refused, str) or _by_operator(facts):
+    if isinstance(facts.cluster.toolkit_refused, str) or by_operator(facts):
         message = (
             "Remove toolkit.version from the GPU Operator's values, which overrides the toolkit that the operator "
             f"deploys. If they do not name it, the operator itself deploys a toolkit before {first}: upgrade it, by a "
@@ -231,7 +225,7 @@ def _asked_for(facts: Facts) -> str:
 
 def _unreadable(facts: Facts) -> Problem:
     log, written = known_or(facts.cluster.toolkit_refused, None), facts.cluster.config_version
-    is_its_own = log is None or _by_operator(facts)
+    is_its_own = log is None or by_operator(facts)
     release = (
         phrase(" {}", facts.containers.toolkit) if is_its_own and numbers(text_of(facts.containers.toolkit)) else ""
     )

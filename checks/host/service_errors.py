@@ -45,6 +45,7 @@ def _fixes(on: OnService) -> tuple[Fix, ...]:
     references=("https://www.freedesktop.org/software/systemd/man/latest/journalctl.html",),
     targets=logging_services,
     caused_by=(
+        "cluster.drop-in-too-new",
         "cluster.runtime-not-configured",
         "container.cdi-file-missing",
         "container.cdi-generation-crashes",

@@ -8,6 +8,7 @@ from gpudoctor.fixes import intel, rocm_wsl, wsl
 from gpudoctor.fixes.python import another_build
 from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.gpu_requests import requests
 from gpudoctor.targets import OnLive, asked_for_nvidia, in_container, lives, on_wsl
 
 _NAMES = {"amd": "AMD's", "intel": "Intel's"}
@@ -38,9 +39,9 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 @check(
     title="CUDA build in WSL, but Windows has no NVIDIA driver",
     severity=Severity.WARNING,
-    cause="WSL has no driver of its own: libcuda comes from the driver that is installed on Windows. Its driver store "
-    "(/usr/lib/wsl/drivers) has none of NVIDIA's, so a build for CUDA finds no GPU, whatever is installed in WSL. "
-    "AMD's cards need ROCm for WSL and a build for it, Intel's a build for XPU.",
+    cause="WSL has no driver of its own: libcuda comes from the driver that is installed on Windows. The files that "
+    "Windows shows here (/usr/lib/wsl) have none of NVIDIA's, so a build for CUDA finds no GPU, whatever is installed "
+    "in WSL. AMD's cards need ROCm for WSL and a build for it, Intel's a build for XPU.",
     fixes=_fixes,
     references=(
         wsl.CUDA_ON_WSL,
@@ -55,11 +56,15 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def no_nvidia_driver(on: OnLive) -> Problem | None:
-    """The store is there and has no directory of NVIDIA's: ADVICE where it has none of AMD's or Intel's Arc either."""
+    """Windows shows its files here and none of NVIDIA's: ADVICE where nothing asks for a GPU."""
     if known(on.facts.nvidia.kernel.wsl_drivers) != () or known_or(on.live.available, False) is True:
         return None
     vendors = [_NAMES[vendor] for vendor in on.facts.wsl.vendors]
     only = f", only {' and '.join(vendors)}" if vendors else ""
     message = f"{on.name} is built for NVIDIA's GPUs, and Windows has no NVIDIA driver{only}."
+    asked = [one for one in requests(on.facts) if one.vendor == "nvidia"]
+    runtime = "nvidia" in (known_or(on.facts.containers.docker_runtimes, None) or ())
+    seen = (*(one.why for one in asked), *(("Docker has the runtime nvidia",) if runtime else ()))
     # a laptop with Intel's graphics has PyPI's build, which is for CUDA, and computes on its processor
-    return Problem(message, severity=None if "amd" in on.facts.wsl.vendors else Severity.ADVICE)
+    wanted = seen or "amd" in on.facts.wsl.vendors
+    return Problem(message, seen, severity=None if wanted else Severity.ADVICE)

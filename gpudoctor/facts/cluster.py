@@ -17,6 +17,14 @@ class IgnoredDropIn(msgspec.Struct, frozen=True, kw_only=True):
     )
 
 
+class NewerDropIn(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that containerd's configuration imports, of a newer version of the format than the configuration."""
+
+    path: str  # "/etc/containerd/conf.d/99-nvidia.toml"
+    version: Small
+    containerd: Maybe[str] = NOT  # the release of containerd here
+
+
 class RuntimeOverride(msgspec.Struct, frozen=True, kw_only=True):
     """The runtime nvidia of a file of containerd's, that runs another program than NVIDIA's."""
 
@@ -56,6 +64,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         NOT  # the line of the toolkit's pod that it cannot read containerd's configuration; None: it is not there
     )
     config_version: Small | None = None  # of /etc/containerd/config.toml, by which pods run: 2, 3; None: none
+    newer_drop_in: NewerDropIn | None = None  # the first of that file's imports
     own_runtime: str | None = None  # the Kubernetes here that brings its own containerd: k3s, rke2, k0s, microk8s
     cri_disabled: str | None = None  # the file by which the kubelet's containerd turns CRI off; None: none does
     ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read

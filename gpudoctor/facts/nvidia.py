@@ -84,7 +84,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     switch: Maybe[str | None] = NOT
     switch_files: tuple[str, ...] = ()
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # of the driver: (name, version, state)
-    # Folders of NVIDIA's Windows driver under /usr/lib/wsl/drivers; None: there is no such folder.
+    # Folders of NVIDIA's Windows driver under /usr/lib/wsl/drivers; None: Windows shows none of its files here.
     wsl_drivers: Maybe[tuple[str, ...] | None] = NOT
     dxgdmal: Maybe[bool | None] = NOT  # libnvdxgdmal.so.1, which WSL's libcuda needs from 555 on; None: no WSL
 

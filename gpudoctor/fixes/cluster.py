@@ -9,6 +9,8 @@ from gpudoctor.queries.clusters import system
 from gpudoctor.tasks import Command, Shell, Tasks, cmd, query
 from gpudoctor.tasks.placeholders import JOB_SCRIPT, NODE, REST
 
+# Where the GPU Operator's toolkit container installs the toolkit.
+_OF_OPERATOR = "/usr/local/nvidia/toolkit/"
 # As each system's own documentation shows it; sites may require a partition or a queue as well.
 _COMMANDS: dict[str, Tasks] = {
     "slurm": (cmd("srun", "--gpus=1", "--pty", "bash", person=True), cmd("sbatch", "--gpus=1", JOB_SCRIPT)),
@@ -22,6 +24,11 @@ _COMMANDS: dict[str, Tasks] = {
     ),
     "sge": (cmd("qsub", "-l", "gpu=1", JOB_SCRIPT),),
 }
+
+
+def by_operator(facts: Facts) -> bool:
+    """Whether the toolkit here is that of the GPU Operator."""
+    return (facts.containers.toolkit_path or "").startswith(_OF_OPERATOR)
 
 
 def ask_for_gpu(facts: Facts) -> tuple[Fix, ...]:

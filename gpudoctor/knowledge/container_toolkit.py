@@ -48,6 +48,7 @@ class ContainerdReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     reads_version_3: str
     refused: tuple[str, ...]
     works: str
+    refuses_newer: tuple[str, str]  # containerd's own releases that refuse a newer drop-in: from, before
 
 
 class ContainerToolkit(KnowledgeTable, frozen=True):

@@ -3,7 +3,7 @@
 import re
 
 from gpudoctor.facts import Cluster, Host
-from gpudoctor.facts.cluster import IgnoredDropIn, RuntimeOverride, SlurmNode
+from gpudoctor.facts.cluster import IgnoredDropIn, NewerDropIn, RuntimeOverride, SlurmNode
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
@@ -52,6 +52,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
         plugin_blind=blind,
         toolkit_refused=refused,
         config_version=written,
+        newer_drop_in=_newer_drop_in(machine, written),
         own_runtime=own,
         cri_disabled=no_cri,
         ignored_drop_ins=ignored,
@@ -86,6 +87,14 @@ def _pod_runtime(
 
     own = own_runtime(machine)
     return own, configured(machine, own), cri_disabled(machine), config_version(machine)
+
+
+def _newer_drop_in(machine: Machine, written: int | None) -> NewerDropIn | None:
+    if written is None:
+        return None
+    from gpudoctor.probes.pod_runtimes import newer_drop_in
+
+    return newer_drop_in(machine, written)
 
 
 def _overrides(machine: Machine, runtime: Maybe[bool | None], own: str | None) -> Maybe[tuple[RuntimeOverride, ...]]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from gpudoctor.facts.cluster import IgnoredDropIn, RuntimeOverride
+from gpudoctor.facts.cluster import IgnoredDropIn, NewerDropIn, RuntimeOverride
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -113,6 +113,26 @@ def config_version(machine: Machine) -> int | None:
     before_tables = (machine.line(_CONTAINERD) or "").partition("\n[")[0]
     found = _VERSION.search(before_tables)
     return int(found[1]) if found else None
+
+
+def newer_drop_in(machine: Machine, written: int | None) -> NewerDropIn | None:
+    """Return the first import of the system's containerd's file that is of a newer version of the format.
+
+    Args:
+        machine: where to look.
+        written: the version of that file.
+    """
+    found = _Files(machine)
+    if written is not None:
+        found.follow(_CONTAINERD)
+    for path, text in found.texts.items():
+        version = _VERSION.search(text.partition("\n[")[0])
+        if written is not None and version and int(version[1]) > written:
+            ended = machine.run(["containerd", "--version"], seconds=_VERSION_SECONDS)
+            release = _RELEASE.search(ended.out)
+            named = release[0].lstrip("v") if release else Unknown("containerd --version names no release")
+            return NewerDropIn(path=path, version=int(version[1]), containerd=named)
+    return None
 
 
 def matching(machine: Machine, path: str) -> Iterator[str]:

@@ -32,6 +32,12 @@ def nodes_to_be(facts: Facts) -> Iterator[tuple[About, Facts]]:
         yield MACHINE, facts
 
 
+def importing_newer(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine whose containerd imports a file of a newer version than its own configuration."""
+    if facts.cluster.newer_drop_in is not None:
+        yield MACHINE, facts
+
+
 def slurm_nodes(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine with slurmd, which offers its GPUs to jobs."""
     if facts.cluster.slurm_node is not None:

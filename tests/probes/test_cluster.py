@@ -334,3 +334,31 @@ def test_a_file_that_is_no_toml() -> None:
 
 def test_a_machine_that_runs_no_pods_is_not_asked_for_it() -> None:
     assert look({CONTAINERD: TWO.format("binaryName = 'runc'")}).runtime_overrides == ()
+
+
+NEWER = {
+    TOML: 'version = 2\nimports = ["/etc/containerd/conf.d/*.toml"]\n[plugins]\nversion = 9\n',
+    "/etc/containerd/conf.d/10-old.toml": "version = 2\n",
+    "/etc/containerd/conf.d/99-nvidia.toml": "version = 4\n\n[plugins]\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (NEWER, 4),
+        (NEWER | {TOML: 'version = 2\nimports = ["/etc/containerd/other/*.toml"]\n'}, None),
+        (NEWER | {TOML: 'version = 4\nimports = ["/etc/containerd/conf.d/*.toml"]\n'}, None),
+        (NEWER | {TOML: "version = 2\n"}, 4),  # from 2.2 on it imports conf.d
+        (NEWER | {"/var/lib/rancher/k3s/x": ""}, None),
+    ],
+)
+def test_a_drop_in_of_a_newer_version(files: dict[str, str], found: int | None) -> None:
+    said = "containerd github.com/containerd/containerd/v2 v2.3.2 0123456789abcdef\n"
+    seen = cluster.probe(RecordedMachine(files, commands={"containerd --version": said}), Host(container=None))
+    assert (seen.newer_drop_in.version if seen.newer_drop_in else None) == found
+    if seen.newer_drop_in:
+        assert (seen.newer_drop_in.path, seen.newer_drop_in.containerd) == (
+            "/etc/containerd/conf.d/99-nvidia.toml",
+            "2.3.2",
+        )

@@ -14,6 +14,8 @@ FOLDER = "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_0afec3f2050014a0"
     [
         (None, {"/usr/lib/wsl/drivers/README": "x"}, None, None),
         (2, {}, None, False),
+        (2, {"/usr/lib/wsl/lib/libdxcore.so": "x"}, (), False),
+        (2, {"/usr/lib/wsl/lib/libdxcore.so": "x", "/usr/lib/wsl/lib/libcuda.so.1": "x"}, None, False),
         (2, {"/usr/lib/wsl/drivers/README": "x"}, (), False),
         (2, {"/usr/lib/wsl/drivers/u0391234.inf_amd64_1/amdxc64.so": "x"}, (), False),
         (2, {f"{FOLDER}/libcuda.so.1.1": "x"}, (FOLDER[21:],), False),
