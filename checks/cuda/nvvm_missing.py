@@ -1,15 +1,19 @@
 """numba-cuda without libNVVM."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
+from gpudoctor.knowledge.wheels import wheels
+from gpudoctor.maybe import text_of
 from gpudoctor.queries.build_toolkit import has_nvvm
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.libraries import cuda_major
 from gpudoctor.queries.loading import failures
-from gpudoctor.queries.packages import package
+from gpudoctor.queries.packages import numbers, package
 from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import Task, export, unset
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -19,11 +23,35 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         command = conda_install(on.python, "cuda-nvvm", "cuda-nvrtc", f"cuda-version={number}")
         message = "Install the CUDA compiler (NVVM) into this conda environment."
         return (Fix(message, (command,), "reinstall-package", verify=proof),)
+    there = package(on.python, "numba-cuda")
+    if there and numbers(there.version) < numbers(wheels().numba_cuda.extras):
+        return _without_extras(on, number, proof)
     message = (
         f"Install numba-cuda with its extra for CUDA {number}, which includes the compiler and "
         f"libraries.{lasting(on.facts)}"
     )
     return (Fix(message, (install(on.python, f"numba-cuda[cu{number}]"),), "reinstall-package", verify=proof),)
+
+
+def _without_extras(on: OnPython, cuda: int, proof: Task) -> tuple[Fix, ...]:
+    """Upgrade to a release that has the extras; where another package refuses it, name the directory of a wheel."""
+    spec = f"numba-cuda[cu{cuda}]>={wheels().numba_cuda.extras}"
+    newer = Fix(
+        f"Upgrade numba-cuda, with its extra for CUDA {cuda}, which includes the compiler: this release has no extra."
+        f"{lasting(on.facts)}",
+        (install(on.python, spec),),
+        "reinstall-package",
+        verify=proof,
+    )
+    site = text_of(on.python.site_packages)
+    if cuda != 12 or not site or not clash(on.python, spec.replace(f"[cu{cuda}]", "")):
+        return (newer,)
+    message = (
+        "Install the compiler as a wheel, and name its directory where the program is started: an installed package "
+        f"refuses newer releases of numba-cuda, which find it themselves.{lasting(on.facts)}"
+    )
+    tasks = (install(on.python, "nvidia-cuda-nvcc-cu12"), export("CUDA_HOME", f"{site}/nvidia/cuda_nvcc"))
+    return (Fix(message, tasks, "reinstall-package", undo=(unset("CUDA_HOME"),), verify=proof), newer)
 
 
 @check(

@@ -29,4 +29,5 @@ CUPY = FrameworkFamily(
     ),
     packages=("cupy.several-packages",),
     build=_build,
+    lists_by_driver=True,
 )

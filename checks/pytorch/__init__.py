@@ -12,5 +12,9 @@ def _fitting(on: OnFramework) -> tuple[Fix, ...]:
 
 
 PYTORCH = FrameworkFamily(
-    "torch", "https://pytorch.org/get-started/locally/", _fitting, libraries=("pytorch.wrong-vendor",)
+    "torch",
+    "https://pytorch.org/get-started/locally/",
+    _fitting,
+    libraries=("pytorch.wrong-vendor",),
+    lists_by_driver=True,
 )

@@ -59,11 +59,11 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         return amd.without_dkms(on.facts, bug)
     if not any("MES" in event.text for event in _hangs(on)):
         return (_FIXES[0], *kernel_packages.before_update(on.facts, amd.PROOF), _FIXES[1])
-    newer = amd.newer_firmware(
-        on.facts, "Install the distribution's newest firmware for AMD GPUs, and its newest kernel."
-    )
+    hidden = amd.without_own_firmware(on.facts)
+    whose = "AMD's newest amdgpu-dkms-firmware" if hidden else "the distribution's newest firmware for AMD GPUs"
+    newer = amd.newer_firmware(on.facts, f"Install {whose}, and the distribution's newest kernel.")
     waves = (kernel_parameter(on.facts, _WAVES, "amdgpu.cwsr_enable=0"),) if on.gfx in _WITHOUT_WAVES else ()
-    return (newer, *waves, *amd.older_firmware(on.facts), _FIXES[1])
+    return (newer, *hidden, *waves, *amd.older_firmware(on.facts), _FIXES[1])
 
 
 @check(
@@ -75,6 +75,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
+        "https://github.com/ROCm/legacy-rocm-build/issues/5566",
         "https://github.com/ROCm/legacy-rocm-build/issues/6386",
         "https://github.com/ROCm/legacy-rocm-build/issues/5997",
     ),
@@ -105,4 +106,6 @@ def hangs(on: OnBoard) -> Problem | None:
         what = "the kernel's own amdgpu" if bug.component == "kernel" else f"the package amdgpu-dkms {bug.first}"
         message += f" T{what[1:]} has a known bug: {bug.what}."
         cause = f"Known bug of {what}: {bug.what}. {bug.source}"
+    if amd.without_own_firmware(on.facts) and any("MES" in event.text for event in found):
+        message += " Its firmware is that of AMD's package amdgpu-dkms-firmware, which hides linux-firmware's."
     return Problem(message, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])), cause)

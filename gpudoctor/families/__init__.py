@@ -27,6 +27,8 @@ class FrameworkFamily(msgspec.Struct, frozen=True):
         cpu_build: id of its check that a build for the CPU is installed, which explains no failed import.
         fitting: installs a build that fits this machine.
         build: names, for people, what is built for a CUDA release; None: the framework itself.
+        lists_by_driver: whether it lists GPUs by CUDA's runtime alone: cuDNN and NCCL, which wheels of two CUDA
+            majors overwrite, have no part in it.
     """
 
     module: str
@@ -36,6 +38,7 @@ class FrameworkFamily(msgspec.Struct, frozen=True):
     packages: tuple[str, ...] = ()
     cpu_build: str | None = None
     build: Callable[[OnFramework], str] | None = None
+    lists_by_driver: bool = False
 
     @property
     def title(self) -> str:

@@ -61,9 +61,22 @@ def steps_of_cause(on: OnLive, own: str, proof: Task | None) -> tuple[Fix, ...]:
 
 
 def refusal(
-    facts: Facts, name: str, live: LiveFramework, gpus: tuple[Gpu, ...], severity: Severity | None = None
+    facts: Facts,
+    name: str,
+    live: LiveFramework,
+    gpus: tuple[Gpu, ...],
+    severity: Severity | None = None,
+    by_driver: bool = False,
 ) -> Problem | None:
     """The problem of a framework that was built for GPUs, was imported, and uses none although one is there.
+
+    Args:
+        facts: the machine.
+        name: of the framework.
+        live: what it said.
+        gpus: those that it is built for.
+        severity: where it is not an error.
+        by_driver: whether it lists them by CUDA's runtime alone.
 
     Raises:
         UnknownFactError: it did not come so far as to say.
@@ -77,7 +90,8 @@ def refusal(
     none = f"does not use {gpu_name(gpus[0])}" if len(gpus) == 1 else f"uses none of the {len(gpus)} GPUs"
     message = f"{name} {none}."
     cause = named[1].sentence if named else None
-    return Problem(message, evidence=tuple(e for e in said if e), cause=cause, severity=severity)
+    others = ("libraries.overlapping-wheels",) if by_driver else ()
+    return Problem(message, evidence=tuple(e for e in said if e), cause=cause, severity=severity, not_caused_by=others)
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

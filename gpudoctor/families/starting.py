@@ -164,7 +164,7 @@ def no_gpu(
     )
     def judged(on: OnLive) -> Problem | None:
         """A build for the GPU that is there reports that none is available."""
-        return refusal(on.facts, on.name, on.live, _gpus(on), severity_of(on))
+        return refusal(on.facts, on.name, on.live, _gpus(on), severity_of(on), of.lists_by_driver)
 
     return judged
 

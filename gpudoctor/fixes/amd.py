@@ -198,6 +198,28 @@ def passthrough(facts: Facts) -> tuple[Fix, ...]:
     return (kernel_parameter(facts, "Set the IOMMU to passthrough mode.", "iommu=pt", verify),)
 
 
+# AMD's package of firmware. Its files are in /lib/firmware/updates, where the kernel looks first
+# (https://docs.kernel.org/driver-api/firmware/fw_search_path.html; ROCm/legacy-rocm-build#5566).
+_FIRMWARE = "amdgpu-dkms-firmware"
+
+
+def _hides_firmware(facts: Facts) -> bool:
+    return any(name == _FIRMWARE and state[1:2] == "i" for name, _, state in known_or(facts.amd.packages, ()))
+
+
+def without_own_firmware(facts: Facts) -> tuple[Fix, ...]:
+    """Remove AMD's package of firmware where it hides the distribution's, which has had newer files before it."""
+    if in_container(facts) or not _hides_firmware(facts) or system.family_of(facts) != "debian":
+        return ()
+    message = (
+        f"If AMD's repository has no newer one: remove {_FIRMWARE}, whose files in /lib/firmware/updates hide those of "
+        "linux-firmware, and amdgpu-dkms, which needs it: the kernel's own amdgpu works with ROCm too."
+    )
+    name = packages.amd_firmware_package("debian", known_or(facts.host.distribution.id, ""))
+    newest = system.install(facts, name) if name else ()
+    return (_firmware(message, facts, *system.remove(facts, _FIRMWARE), *newest),)
+
+
 def newer_firmware(facts: Facts, message: str = "Install the newest AMD GPU firmware.") -> Fix:
     """Install newer firmware for AMD's GPUs: AMD's own driver has its own package, otherwise the distribution's."""
     if in_container(facts):  # whose distribution is not the host's
@@ -206,7 +228,8 @@ def newer_firmware(facts: Facts, message: str = "Install the newest AMD GPU firm
         )
     family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
     name = packages.amd_firmware_package(family, identity) if family else ""
-    name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
+    own = isinstance(facts.amd.version, str) or _hides_firmware(facts)
+    name = _FIRMWARE if own and family == "debian" else name
     newer = system.upgrade(facts, fedora=(name,), suse=(name,))
     if family == "debian" and name:  # where the package may be missing
         newer = system.install(facts, name)

@@ -6,8 +6,9 @@ from gpudoctor.maybe import text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.tasks import Tasks, export
 
-# The wheels with what the provider opens, less "nvidia-" and the major; those of CUDA 13 but cuDNN's share a directory.
-WHEELS = ("cublas", "cuda-runtime", "cudnn", "cufft", "curand")
+# The wheels with what the provider opens (NVRTC from 1.22 on), less "nvidia-" and the major; those of CUDA 13 but
+# cuDNN's share a directory.
+WHEELS = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand")
 
 
 def name_directories(python: Python, cuda: int, version: str) -> tuple[str, Tasks]:

@@ -14,8 +14,9 @@ class Pythons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NumbaCuda(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The releases of numba-cuda from which it links by nvJitLink, finds NVVM 13's wheel, and takes that one first."""
+    """The first releases of numba-cuda that have extras, link by nvJitLink, find NVVM 13's wheel, and take it first."""
 
+    extras: str
     links: str
     finds_13: str
     finds_13_first: str

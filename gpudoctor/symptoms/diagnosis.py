@@ -200,8 +200,16 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
         own = areas_of(one.packages)
         findings = saying(one.text, found, one.frames) or explaining(GPU_CHECKS if one.gpu else (), own, found)
         said = mismatch(one.text, one.frames, facts, one.file)
-        cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, said, findings))
+        rank = RANK["wrapper"] if _asserts(one, meant) else UNKNOWN if number == 0 else RANK["waits"]
+        cases.append(_Case(rank, one.line, None, one, said, findings))
     return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _asserts(raised: Raised, meant: Sequence[Hit]) -> bool:
+    """Whether the program's own assertion failed after a library had warned of an error, with which it went on."""
+    own = raised.text.startswith("AssertionError") and not any(raised.frames)
+    warned = [hit for hit in meant if hit.kind == "warning" and hit.symptom.kind == "error" and hit.symptom.fixes]
+    return own and any(hit.line < raised.line for hit in warned)
 
 
 def _machine_of(marks: LogMarks) -> Facts:

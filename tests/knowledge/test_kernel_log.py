@@ -107,6 +107,8 @@ LINES = [
     ("NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7", RecognizedLine("gpu-locked", text="RC watchdog: GPU is probably locked")),
     ("NVRM: Attempting to remove device 0000:8a:00.0 with non-zero usage count!", RecognizedLine("removal-waits", gpu="0000:8a:00.0", text="with non-zero usage count")),
     ("NVRM: Attempting to remove minor device 1 with non-zero usage count!", RecognizedLine("removal-waits", text="with non-zero usage count")),
+    ("NVRM: GPU0: PlatformRequestHandler failed to get platform power mode from SBIOS",
+     RecognizedLine("power-source", text="PlatformRequestHandler failed to get platform power mode from SBIOS")),
     ("NVRM: Continuing with GPU removal for device 0000:cc:00.0", RecognizedLine("removal-goes-on", gpu="0000:cc:00.0", text="Continuing with GPU removal")),
     ("CPU: 9 PID: 4555 Comm: chromium:shlo3 Not tainted 5.4.111 #1-NixOS", RecognizedLine("oops-process", pid=4555, process="chromium:shlo3")),
     ("Internal error: Oops - BTI: 0000000036000003 [#1] SMP", RecognizedLine("bti-trap", text="Oops - BTI: 0000000036000003")),

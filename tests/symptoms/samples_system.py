@@ -120,6 +120,7 @@ SYSTEM = [
     Sample("suspend-minus-5", "nvidia 0000:01:00.0: PM: pci_pm_suspend(): nv_pmops_suspend+0x0/0xf0 [nvidia] returns -5\n"),
     Sample("gsp-firmware", "nvidia 0000:07:00.0: Direct firmware load for nvidia/570.144/gsp_ga10x.bin failed with error -2\n"),
     Sample("vfio-stuck-d3", "qemu-system-x86_64: ../hw/pci/pci.c:1633: pci_irq_handler: Assertion `0 <= irq_num && irq_num < PCI_NUM_PINS' failed.\n"),
+    Sample("power-source", "NVRM: GPU0: PlatformRequestHandler failed to get platform power mode from SBIOS\n"),
     Sample("wake-failed", "nvidia 0000:01:00.0: not ready 65535ms after resume; giving up\n"),
     Sample("bti-trap", "[   12.3] Internal error: Oops - BTI: 0000000036000003 [#1] PREEMPT SMP\n"),
     Sample("ibt-trap", "traps: Missing ENDBR: _nv011616rm+0x0/0x10 [nvidia]"),

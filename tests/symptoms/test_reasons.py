@@ -183,3 +183,22 @@ def test_no_finding_comes_goes_or_changes() -> None:
     report = explained(plain, scan([NO_GPUS.encode()]), facts)
     assert sorted(f.check for f in report.findings) == sorted(f.check for f in plain.findings)
     assert msgspec.structs.replace(report, symptoms=(), findings=plain.findings, log_origin=None) == plain
+
+
+PADDLE = (
+    "W1129 23:11:33.914847   101 dynamic_loader.cc:314] The third-party dynamic library (libcudnn.so) that Paddle "
+    "depends on is not configured correctly.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "row"),
+    [
+        (PADDLE + trace("AssertionError: no cuDNN", "/home/user/main.py"), "paddle-library"),
+        (PADDLE + trace("ValueError: no cuDNN", "/home/user/main.py"), ""),
+        (trace("AssertionError: no cuDNN", "/home/user/main.py") + PADDLE, ""),
+        (PADDLE + trace("AssertionError: no cuDNN", "/env/lib/python3.11/site-packages/ray/x.py"), ""),
+    ],
+)
+def test_what_the_programs_own_assertion_found_was_told_before(log: str, row: str) -> None:
+    assert root(judged(nvidia_host(), log)).id == row

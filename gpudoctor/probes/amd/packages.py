@@ -12,6 +12,7 @@ from gpudoctor.parsers.dkms import dkms_status
 # (knowledge/packages.toml, firmware_amd).
 NAMES = (
     "amdgpu-dkms",
+    "amdgpu-dkms-firmware",
     "rock-dkms",
     "rocm-dkms",
     "amdgpu-core",

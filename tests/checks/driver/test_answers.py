@@ -49,6 +49,7 @@ MIXED = failing(
     nvidia__nvml__code=0,
 )
 NOT_LISTED = failing(100, nvidia__nvml__count=0, gpus=())
+UNPLUGGED = logged(event("power-source", "PlatformRequestHandler failed to get platform power mode"), facts=NOT_LISTED)
 SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
 
 # The open module with HMM, on which only CUDA fails.
@@ -193,6 +194,7 @@ ILL = [
         having(nvidia__cuda__died="SIGSEGV", nvidia__cuda__code=WHY),
         "libcuda crashed when it was called (SIGSEGV).",
     ),
+    ("driver.no-devices", UNPLUGGED, "NVML works but lists no GPU, though PCI shows 1 (0000:01:00.0)."),
     ("driver.no-devices", NOT_LISTED, "NVML works but lists no GPU, though PCI shows 1 (0000:01:00.0)."),
     (
         "driver.nvml-error",
@@ -366,3 +368,10 @@ def test_a_driver_in_a_bad_state_is_loaded_again() -> None:
         "Usual causes of this code: the driver has crashed or is in a bad state (Xids in the kernel log show why)."
     )
     assert "device nodes are missing" in str(inside.cause)
+
+
+def test_a_gpu_that_went_with_the_ac_adapter_is_kept_powered() -> None:
+    ((finding,), _) = findings(judge(UNPLUGGED, catalogue.load(["driver.no-devices"])))
+    fix = finding.root.fixes[0]
+    assert "NVreg_DynamicPowerManagement=0x00" in fix.message
+    assert fix.commands[-1] == "sudo reboot"

@@ -296,6 +296,16 @@ def test_jax_platforms(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(jax_platforms, facts) == [verdict]
 
 
+def test_the_name_gpu_asks_jax_for_rocm_as_well() -> None:
+    error = "RuntimeError: Unable to initialize backend 'rocm': Backend 'rocm' is not in the list of known backends"
+    failed = with_framework(framework("jax", "0.6.2", live=live(0, error=error)))
+    message = "JAX 0.6.2 from using the GPU: gpu stands for cuda and rocm, and JAX wants both."
+    facts = env(failed, JAX_PLATFORMS="gpu, cpu")
+    assert ask(jax_platforms, facts) == [("problem", f"JAX_PLATFORMS=gpu, cpu keeps {message}")]
+    assert run(jax_platforms, facts)[0].fixes[0].commands == ("export JAX_PLATFORMS=cuda,cpu",)
+    assert ask(jax_platforms, env(failed, JAX_PLATFORMS="cuda")) == [("pass", "")]
+
+
 GROWS = "expandable_segments:True"
 NEW = "PYTORCH_ALLOC_CONF"
 

@@ -18,6 +18,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import change, plain_host
 from tests.checks.environments import (
+    SITE,
     bare_python,
     blind,
     change_toolkits,
@@ -285,6 +286,15 @@ def test_numba_without_nvvm() -> None:
     assert "'numba-cuda[cu12]'" in commands(nvvm_missing, numba())
     own = (CondaPackage(name="python", version="3.11", build="h1"),)
     assert "cuda-nvvm" in commands(nvvm_missing, numba(conda=own))
+
+
+def test_numba_of_a_release_without_extras() -> None:
+    old = package("numba-cuda", "0.2.0")
+    assert "pip install 'numba-cuda[cu12]>=0.14'" in commands(nvvm_missing, environment(packages=(old,)))
+    pinned = package("cudf-cu12", "25.2.2", requires=("numba-cuda<0.3,>=0.2.0",))
+    typed = commands(nvvm_missing, environment(packages=(old, pinned))).splitlines()
+    assert typed[1].endswith("pip install nvidia-cuda-nvcc-cu12")
+    assert typed[2] == f"export CUDA_HOME={SITE}/nvidia/cuda_nvcc"
 
 
 @pytest.mark.parametrize(
