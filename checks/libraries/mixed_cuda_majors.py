@@ -24,8 +24,8 @@ def _suffix(name: str) -> str:
 @check(
     title="Leftover NVIDIA wheels of another CUDA major version",
     severity=Severity.ADVICE,
-    cause="A framework for another CUDA major version was installed before; its libraries stayed. They take up disk "
-    "space, and some contain the same files as the new ones.",
+    cause="Usually a framework for another CUDA major version was installed before, and its libraries stayed. They "
+    "take up disk space, and some contain the same files as the new ones.",
     fixes=lambda on: (
         Fix(
             "Remove the leftover wheels.",
@@ -36,7 +36,8 @@ def _suffix(name: str) -> str:
     references=("https://github.com/pytorch/pytorch/issues/186591",),
     targets=pythons,
     only_with=("pythons.frameworks.cuda",),
-    caused_by=("python.*", "libraries.overlapping-wheels"),
+    # What a framework of another major replaces is none of its own, and may be what the right one needs.
+    caused_by=("python.*", "libraries.overlapping-wheels", "onnxruntime.wrong-cuda-major", "cupy.wrong-cuda-major"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_verify, verify
+from gpudoctor.fixes.onnxruntime_libraries import finding_wheels
 from gpudoctor.fixes.python import install as install_package
 from gpudoctor.fixes.python import lasting, uninstall
 from gpudoctor.fixes.system import family_of, install
@@ -17,11 +18,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if not nvidia_gpus(on.facts):
         return (_migraphx(on),)
     commands = onnxruntime_instead(on.facts, on.python, "onnxruntime")
-    message = (
-        "Replace it with onnxruntime-gpu if your models should run on the GPU, and call onnxruntime.preload_dlls() "
-        f"before the first session, so that it finds the CUDA libraries.{lasting(on.facts)}"
-    )
-    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python, preload=True)),)
+    named, tasks = finding_wheels(on.facts, on.python)
+    message = f"Replace it with onnxruntime-gpu if your models should run on the GPU.{named}{lasting(on.facts)}"
+    proof = onnxruntime_verify(on.python, preload=bool(named) and not tasks)
+    return (Fix(message, (*commands, *tasks), "reinstall-package", verify=proof),)
 
 
 def _migraphx(on: OnFramework) -> Fix:

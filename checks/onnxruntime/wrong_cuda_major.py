@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.checks.onnxruntime import ONNXRUNTIME
 from gpudoctor.families import builds
 from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
+from gpudoctor.fixes.onnxruntime_libraries import finding_wheels
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.queries.onnxruntime import missing, words
 from gpudoctor.targets import OnFramework
@@ -11,12 +12,13 @@ from gpudoctor.targets import OnFramework
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wanted = onnxruntime_spec(on.facts, on.python)
+    named, tasks = finding_wheels(on.facts, on.python)
     message = (
-        "Install the release for the installed CUDA major, with the CUDA and cuDNN wheels that it needs; then call "
-        f"onnxruntime.preload_dlls() before the first session, so that it finds them.{lasting(on.facts)}"
+        f"Install the release for the installed CUDA major, with the CUDA and cuDNN wheels that it needs.{named}"
+        f"{lasting(on.facts)}"
     )
-    command = install(on.python, wanted, upgrade=True)
-    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python, preload=True)),)
+    proof = onnxruntime_verify(on.python, preload=bool(named) and not tasks)
+    return (Fix(message, (install(on.python, wanted, upgrade=True), *tasks), "reinstall-package", verify=proof),)
 
 
 wrong_cuda_major = builds.wrong_cuda_major(

@@ -76,13 +76,14 @@ def _is_close(unmet: UnmetRequirement) -> bool:
 def _failing(on: OnPython, unmet: UnmetRequirement) -> tuple[PackageImport, str] | None:
     """The package whose import ends with an error about it, and that error.
 
-    It names what is required, and who asks for it or what was found: "Numba needs NumPy 2.2 or less. Got NumPy 2.3.",
-    "huggingface-hub<1.0 is required ..., but found huggingface-hub==1.0.1".
+    It names what is required, and it is the import of who asks for it, or names that, or what was found: "Numba needs
+    NumPy 2.2 or less. Got NumPy 2.3.", "huggingface-hub<1.0 is required ..., but found huggingface-hub==1.0.1".
     """
     name = re.sub(r"[-_.]+", "[-_.]", _name(unmet).lower())
     for one, error in failures(on.python) if unmet.found else ():
         text = error.lower()
-        if re.search(rf"\b{name}\b", text) and any(word in text for word in (unmet.package.lower(), unmet.found or "")):
+        named = one.package == unmet.package or any(w in text for w in (unmet.package.lower(), unmet.found or ""))
+        if named and re.search(rf"\b{name}\b", text):
             return one, error
     return None
 

@@ -269,7 +269,7 @@ def onnxruntime_instead(facts: Facts, python: Python, *old: str, number: str | N
         row = onnxruntime.release(number)
         major, spec = int(row.cuda) if row else None, onnxruntime_of(number)
     else:
-        major, spec = _onnxruntime_major(facts, python), onnxruntime_spec(facts, python)
+        major, spec = onnxruntime_major(facts, python), onnxruntime_spec(facts, python)
     others = other_cudnn(python, major) if major and "[" in spec else ()
     return (uninstall(python, *old, *others), install(python, spec))
 
@@ -289,7 +289,7 @@ def onnxruntime_spec(facts: Facts, python: Python) -> str:
 
     Where there is none, the newest that the driver runs. It has the extras that bring the CUDA libraries.
     """
-    major = _onnxruntime_major(facts, python)
+    major = onnxruntime_major(facts, python)
     bound = onnxruntime.newest_for(major)
     if bound is None:
         return "onnxruntime-gpu"
@@ -298,7 +298,8 @@ def onnxruntime_spec(facts: Facts, python: Python) -> str:
     return f"onnxruntime-gpu{extras}{lowest}{bound}"
 
 
-def _onnxruntime_major(facts: Facts, python: Python) -> int:
+def onnxruntime_major(facts: Facts, python: Python) -> int:
+    """The CUDA major of that release."""
     driver, capability = driver_cuda(facts), capability_of(facts)
     most = version(driver)[0] if driver else 12
     majors = [m for m in cuda_majors(facts, python) if m <= most] or [most]

@@ -1,6 +1,7 @@
 """How ONNX Runtime's CUDA provider finds the libraries that lie in wheels: it has no search path to them."""
 
-from gpudoctor.facts import Python
+from gpudoctor.facts import Facts, Python
+from gpudoctor.fixes.frameworks import onnxruntime_major
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.frameworks import one_of
@@ -9,6 +10,19 @@ from gpudoctor.tasks import Tasks, export
 # The wheels with what the provider opens (NVRTC from 1.22 on), less "nvidia-" and the major; those of CUDA 13 but
 # cuDNN's share a directory.
 WHEELS = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand")
+
+
+def finding_wheels(facts: Facts, python: Python) -> tuple[str, Tasks]:
+    """How the release that `onnxruntime_spec` names finds its wheels, as a sentence with a blank before it, and tasks.
+
+    Releases for CUDA 11 have no extras that bring wheels.
+    """
+    major = onnxruntime_major(facts, python)
+    if not onnxruntime.extras_for(major):
+        return "", ()
+    if one_of(python, "torch"):
+        return " Then let the program import torch before onnxruntime, which loads the same libraries.", ()
+    return name_directories(python, major, next(r.first for r in reversed(onnxruntime.onnxruntime().row) if r.extras))
 
 
 def name_directories(python: Python, cuda: int, version: str) -> tuple[str, Tasks]:
