@@ -29,6 +29,8 @@ def shown(task: Task, sudo: bool = True) -> str:
             return task.text
 
 
+# A line of a program in Python: a call, an assignment with blanks (a shell takes none, Nix ends it), a block, import.
+_PROGRAM = pattern(r"[\w.]+\(|\w+(\.\w+)+ = [^;]*$|\w+ = .*\([^;]*$|with .*:$|from \S+ import |import \w+$")
 _FORMATS = (
     ("xml", pattern(r"\s*<")),
     ("json", pattern(r"\s*[{\"]")),
@@ -53,6 +55,8 @@ def language(task: Task | None, text: str) -> str:
         if task.where != "configuration":
             return "powershell" if task.where == "PowerShell" else "python"
         return next((name for name, form in _FORMATS if form.match(text)), "text")
+    if (task is None or isinstance(task, Manual)) and _PROGRAM.match(text):
+        return "python"
     return "powershell" if is_of_windows(task, text) else "sh"
 
 

@@ -8,7 +8,7 @@ import yaml
 from gpudoctor.pipeline import check
 from gpudoctor.report.fixes import TypedBlock, blocks
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
-from gpudoctor.report.renderers import markdown, nagios
+from gpudoctor.report.renderers import markdown, nagios, text
 from gpudoctor.tasks import Edit, FileSection, Manual, Task, Tasks, cmd, code, export, lines, query
 from gpudoctor.tasks.as_typed import in_powershell, language, typed
 from gpudoctor.toml import tomllib
@@ -41,6 +41,32 @@ UV = Edit("/srv/app/pyproject.toml", sections=(FileSection("[tool.uv.sources]", 
 )
 def test_the_language_of_each_task(task: Task, name: str) -> None:
     assert language(task, typed((task,))[0]) == name
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("torch.load(path, weights_only=False)", "python"),
+        ("torch.backends.cudnn.enabled = False", "python"),
+        ("state = {k.removeprefix('module.'): v for k, v in state.items()}", "python"),
+        ('with torch.autocast("cuda", dtype=torch.bfloat16):', "python"),
+        ("import tf_keras", "python"),
+        ("boot.kernelPackages = pkgs.linuxPackages;", "sh"),
+        ("export CUDA_HOME=$(dirname $(which nvcc))", "sh"),
+        ("pip install 'tensorflow[and-cuda]'", "sh"),
+        ('python -c "import torch; print(torch.ones(1))"', "sh"),
+    ],
+)
+def test_lines_of_a_program_among_the_steps_of_a_message(line: str, name: str) -> None:
+    assert language(Manual(line), line) == language(None, line) == name
+
+
+def test_a_line_of_a_program_is_said_to_be_one() -> None:
+    fixes = (FixEntry("Load it as before.", ("ls", "torch.load(path, weights_only=False)", "print(model.training)")),)
+    entry = FindingEntry(check="a.b", status="fail", subject="s", title="T", message="M.", cause="C.", fixes=fixes)
+    shown = text.render(Report(status="fail", findings=(entry,)))
+    assert shown.count("In the program:") == 1
+    assert re.search(r"ls\n +In the program:\n +torch\.load\(path, weights_only=False\)\n +print\(model", shown)
 
 
 def test_a_command_of_windows_is_one_of_powershell() -> None:

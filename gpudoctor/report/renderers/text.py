@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from io import StringIO
+from itertools import zip_longest
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +15,7 @@ from gpudoctor.report.grouping import alike, effects, evidence, own_commands, se
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers.header import header
 from gpudoctor.report.sanitize import clean, wrapped
+from gpudoctor.tasks.as_typed import language
 
 # A line longer than this is hard to read, however wide the terminal is.
 WIDEST = 100
@@ -155,7 +157,11 @@ def fixes(out: Console, entries: tuple[FixEntry, ...], verbose: bool, others: Se
 def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool, verify: str) -> None:
     """A fix next to its label: the sentence, what is typed, what has to be known, and what verifies it."""
     labelled(out, label, fix.message)
-    for command in fix.commands:
+    inside = False
+    for command, task in zip_longest(fix.commands, fix.tasks[: len(fix.commands)]):
+        inside, before = language(task, command) == "python", inside
+        if inside and not before:  # a shell takes no line of Python
+            labelled(out, "", "In the program:", "dim")
         command_line(out, command)
     if after := notes(fix):
         labelled(out, "", f"({'; '.join(after)})", "dim")
