@@ -1,19 +1,24 @@
 """numba-cuda without libNVVM."""
 
+import msgspec
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.bounds import clash
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
+from gpudoctor.fixes.toolkit import toolkit
+from gpudoctor.knowledge.toolkits import toolkits
 from gpudoctor.knowledge.wheels import wheels
-from gpudoctor.maybe import text_of
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.build_toolkit import has_nvvm
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.libraries import cuda_major
 from gpudoctor.queries.loading import failures
-from gpudoctor.queries.packages import numbers, package
+from gpudoctor.queries.packages import major, numbers, package
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks import Task, export, unset
+from gpudoctor.tasks import Task
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -34,7 +39,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 def _without_extras(on: OnPython, cuda: int, proof: Task) -> tuple[Fix, ...]:
-    """Upgrade to a release that has the extras; where another package refuses it, name the directory of a wheel."""
+    """Upgrade to a release that has the extras; where another package refuses it, install a toolkit.
+
+    Earlier ones look for libNVVM's name with a version (numba/misc/findlib.py), which the wheels' has not.
+    """
     spec = f"numba-cuda[cu{cuda}]>={wheels().numba_cuda.extras}"
     newer = Fix(
         f"Upgrade numba-cuda, with its extra for CUDA {cuda}, which includes the compiler: this release has no extra."
@@ -43,15 +51,13 @@ def _without_extras(on: OnPython, cuda: int, proof: Task) -> tuple[Fix, ...]:
         "reinstall-package",
         verify=proof,
     )
-    site = text_of(on.python.site_packages)
-    if cuda != 12 or not site or not clash(on.python, spec.replace(f"[cu{cuda}]", "")):
+    if not clash(on.python, spec.replace(f"[cu{cuda}]", "")):
         return (newer,)
-    message = (
-        "Install the compiler as a wheel, and name its directory where the program is started: an installed package "
-        f"refuses newer releases of numba-cuda, which find it themselves.{lasting(on.facts)}"
-    )
-    tasks = (install(on.python, "nvidia-cuda-nvcc-cu12"), export("CUDA_HOME", f"{site}/nvidia/cuda_nvcc"))
-    return (Fix(message, tasks, "reinstall-package", undo=(unset("CUDA_HOME"),), verify=proof), newer)
+    ours = known_or(driver_cuda(on.facts), None) or ""
+    newest = [one for one in toolkits().toolkit.releases if major(one) == cuda][-1]
+    other = toolkit(on.facts, on.python, ours if major(ours) == cuda else newest)
+    why = "An installed package refuses newer releases of numba-cuda, which find the compiler in wheels."
+    return (msgspec.structs.replace(other, message=f"{other.message} {why}", verify=proof), newer)
 
 
 @check(

@@ -18,7 +18,6 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import change, plain_host
 from tests.checks.environments import (
-    SITE,
     bare_python,
     blind,
     change_toolkits,
@@ -293,8 +292,8 @@ def test_numba_of_a_release_without_extras() -> None:
     assert "pip install 'numba-cuda[cu12]>=0.14'" in commands(nvvm_missing, environment(packages=(old,)))
     pinned = package("cudf-cu12", "25.2.2", requires=("numba-cuda<0.3,>=0.2.0",))
     typed = commands(nvvm_missing, environment(packages=(old, pinned))).splitlines()
-    assert typed[1].endswith("pip install nvidia-cuda-nvcc-cu12")
-    assert typed[2] == f"export CUDA_HOME={SITE}/nvidia/cuda_nvcc"
+    assert "sudo apt-get install cuda-toolkit-12-8" in typed
+    assert "export CUDA_HOME=/usr/local/cuda-12.8" in typed
 
 
 @pytest.mark.parametrize(
