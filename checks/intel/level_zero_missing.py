@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.fixes import intel
-from gpudoctor.maybe import known
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.intel import sees_none, xpu_torches
 from gpudoctor.targets import OnLive
 
@@ -20,8 +20,9 @@ from gpudoctor.targets import OnLive
     validated_on=("facts 2026-11",),
 )
 def level_zero_missing(on: OnLive) -> Problem | None:
-    """It finds no GPU, and one of the two libraries is missing."""
-    if on.facts.host.system != "Linux" or not sees_none(on):
+    """It finds no GPU, or does not say, and one of the two libraries is missing."""
+    silent = isinstance(on.live.available, Unknown) and not on.live.import_error
+    if on.facts.host.system != "Linux" or not (silent or sees_none(on)):
         return None
     found = {
         "libze_loader.so.1": known(on.facts.intel.loader),
@@ -30,4 +31,7 @@ def level_zero_missing(on: OnLive) -> Problem | None:
     missing = [name for name, path in found.items() if path is None]
     if not missing:
         return None
-    return Problem(f"{on.name} finds no Intel GPU: {' and '.join(missing)} not found.")
+    names = " and ".join(missing)
+    if silent:  # where it works without them, it would have said so
+        return Problem(f"{on.name} needs {names} for Intel's GPUs, not found.", severity=Severity.WARNING)
+    return Problem(f"{on.name} finds no Intel GPU: {names} not found.")
