@@ -272,8 +272,9 @@ def test_level_zero_missing(loader: Any, driver: Any, gpus: int, verdict: tuple[
 
 def test_level_zero_where_the_framework_does_not_say() -> None:
     silent = change(arc_host(xpu(0)), "pythons.0.frameworks.0.live.available", UNREADABLE)
-    message = f"PyTorch {silent.pythons[0].frameworks[0].version} needs libze_intel_gpu.so.1 for Intel's GPUs, not found."
-    assert verdicts("intel.level-zero-missing", change(silent, "intel.level_zero", None)) == [("problem", message)]
+    ((outcome, message),) = verdicts("intel.level-zero-missing", change(silent, "intel.level_zero", None))
+    assert outcome == "problem"
+    assert message.endswith(" needs libze_intel_gpu.so.1 for Intel's GPUs, not found.")
     assert verdicts("intel.level-zero-missing", silent) == [("pass", "")]
 
 
