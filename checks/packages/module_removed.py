@@ -54,8 +54,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 @check(
     title="A package uses what a newer release of another one removed",
     severity=Severity.ERROR,
-    cause="A release dropped modules that were deprecated before. A package that was written for the older one and "
-    "does not bound the version in its requirements is installed with the newer one, and fails when it is imported.",
+    cause="A release dropped a module, function or argument that was deprecated before. A package that was written for "
+    "the older one and does not bound the version in its requirements is installed with the newer one, and fails when "
+    "it is imported.",
     fixes=_fixes,
     references=(
         "https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.0-notes.html",
