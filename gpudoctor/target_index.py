@@ -62,9 +62,10 @@ TARGETS = {
         "device.switched-off device.thunderbolt-unauthorized driver.blacklisted driver.built-for-another-kernel "
         "driver.device-nodes-denied driver.device-nodes-missing driver.dkms-build-failed driver.dkms-entry-stale "
         "driver.gpus-missing driver.half-upgraded driver.headers-missing driver.hmm-without-room "
-        "driver.library-missing driver.no-module-for-kernel driver.not-installed driver.repository-of-another-release "
-        "driver.smi-missing driver.stopped-by-ibt driver.suspend-refused driver.unknown-option "
-        "fabric.imex-channel-missing fabric.imex-failed fabric.subnet-manager-missing health.persistence-off"
+        "driver.library-missing driver.no-module-for-kernel driver.not-installed driver.realtime-kernel "
+        "driver.repository-of-another-release driver.smi-missing driver.stopped-by-ibt driver.suspend-refused "
+        "driver.unknown-option fabric.imex-channel-missing fabric.imex-failed fabric.subnet-manager-missing "
+        "health.persistence-off"
     ),
     "queries.driver:several_gpus": (
         "environment.nccl-path-off link.peers-redirected mig.mixed-modes visibility.cuda-order-differs"

@@ -30,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (run, on)
     switch = facts.nvidia.kernel.switch
     if isinstance(switch, str):
-        return laptop.switch_on(switch, facts.nvidia.kernel.switch_files)
+        return laptop.switch_on(switch, facts.nvidia.kernel.switch_files, facts.nvidia.kernel.switch_lost)
     if facts.nvidia.kernel.prime == "intel":
         message = "Enable the NVIDIA GPU again with prime-select, then reboot."
         return (_reboot(message, as_root("prime-select", "on-demand"), (as_root("prime-select", "intel"),)),)
@@ -70,7 +70,7 @@ def _by_tool(facts: Facts) -> Problem | None:
         return chosen(facts, message, tuple(f"{name}: 1" for name in kernel.switch_files))
     who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
     files = " and ".join(kernel.switch_files) or "its configuration"
-    message = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or blacklists its driver."
+    message = f"{who} has switched the NVIDIA GPU off, by {files}: it is off the PCI bus, or its driver blacklisted."
     return chosen(facts, message, kernel.switch_files)
 
 

@@ -17,7 +17,8 @@ def _by_tool(facts: Facts) -> bool:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    if facts.nvidia.kernel.prime == "intel":
+    kernel = facts.nvidia.kernel
+    if kernel.prime == "intel":
         return (
             Fix(
                 "Let prime-select enable the NVIDIA GPU again, then reboot.",
@@ -30,8 +31,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     if _by_tool(facts):
-        return laptop.switch_on(present(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
-    return blacklist.lift(facts, "nvidia", facts.nvidia.kernel.blacklist_lines, query("nvidia-smi"))
+        return laptop.switch_on(present(kernel.switch), kernel.switch_files, kernel.switch_lost)
+    return blacklist.lift(facts, "nvidia", kernel.blacklist_lines, query("nvidia-smi"))
 
 
 @check(

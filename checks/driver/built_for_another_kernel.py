@@ -45,6 +45,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=own_kernel,
     caused_by=(
         *DEAD,
+        "driver.realtime-kernel",
         "driver.vfio-in-the-way",
         "driver.headers-missing",
         "driver.dkms-entry-stale",

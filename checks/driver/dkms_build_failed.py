@@ -36,7 +36,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/dell/dkms", "https://github.com/pop-os/pop/issues/3117"),
     targets=own_kernel,
-    caused_by=(*DEAD, "driver.headers-missing"),
+    caused_by=(*DEAD, "driver.realtime-kernel", "driver.headers-missing"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -59,7 +59,7 @@ def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/", "https://github.com/dell/dkms"),
     targets=own_kernel,
-    caused_by=(*DEAD, "driver.vfio-in-the-way"),
+    caused_by=(*DEAD, "driver.realtime-kernel", "driver.vfio-in-the-way"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

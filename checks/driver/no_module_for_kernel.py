@@ -61,6 +61,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     targets=own_kernel,
     caused_by=(
         *DEAD,
+        "driver.realtime-kernel",
         "driver.vfio-in-the-way",
         "driver.not-installed",
         "driver.headers-missing",

@@ -83,6 +83,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     # optimus-manager), "asus-firmware", or "udev" where a rule of somebody else's does; None: none.
     switch: Maybe[str | None] = NOT
     switch_files: tuple[str, ...] = ()
+    switch_lost: bool = False  # the tool itself is not installed any more
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # of the driver: (name, version, state)
     # Folders of NVIDIA's Windows driver under /usr/lib/wsl/drivers; None: Windows shows none of its files here.
     wsl_drivers: Maybe[tuple[str, ...] | None] = NOT

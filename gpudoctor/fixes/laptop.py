@@ -23,12 +23,13 @@ _COMMANDS = {
 }
 
 
-def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
+def switch_on(tool: str, files: Sequence[str] = (), lost: bool = False) -> tuple[Fix, ...]:
     """Switch the GPU on with its tool, or remove the files that switch it off, and reboot.
 
     Args:
         tool: a tool's name, or "udev" where the files belong to no tool.
         files: what switches the GPU off.
+        lost: whether the tool is not installed any more.
     """
     fixes = []
     firmware = [name for name in files if name.startswith("/sys/")]
@@ -37,7 +38,7 @@ def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
         fixes.append(
             _restart(message, (Edit(firmware[0], text="0\n", root=True),), (Edit(firmware[0], text="1\n", root=True),))
         )
-    if tool in _COMMANDS:
+    if tool in _COMMANDS and not lost:
         command, undo = _COMMANDS[tool]
         message = f"Nothing is broken: enable the NVIDIA GPU with {tool} (hybrid mode), then reboot."
         fixes.append(_restart(message, (command,), (undo,)))
@@ -45,7 +46,8 @@ def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
     if rest:
         moves = [as_root("mv", name, f"{name}.off") for name in rest]
         gone = "If that tool is no longer installed: rename" if fixes else "Rename"
-        message = f"{gone} the files that switch the GPU off, then reboot."
+        left = f" {tool}, which left them, is not installed." if lost else ""
+        message = f"{gone} the files that switch the GPU off, then reboot.{left}"
         fixes.append(_restart(message, tuple(moves), tuple(_back(name) for name in rest)))
     return tuple(fixes)
 

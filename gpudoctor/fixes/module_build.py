@@ -1,6 +1,6 @@
 """Why NVIDIA's kernel module did not compile here, and what makes it compile: by the first error of the log."""
 
-from gpudoctor.check_engine import Fix
+from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.boot import into_kernel
@@ -45,7 +45,7 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
     if kind == "compiler-crash":
         return _without_crash(facts)
     if kind == "realtime":
-        return _for_realtime(facts)
+        return for_realtime(facts)
     if kind == "gpl-only":
         return (*_open_modules(facts), *_newer_branch(facts), _other_kernel(facts))
     if kind in ("no-space", "memory"):
@@ -223,14 +223,15 @@ def _open_modules(facts: Facts) -> tuple[Fix, ...]:
     return (install_driver(facts, have, "open", message),)
 
 
-def _is_realtime(release: str) -> bool:
+def is_realtime(release: str) -> bool:
+    """Whether a kernel is one with PREEMPT_RT, by the names that distributions give those."""
     return "realtime" in release or "-rt" in release or ".rt" in release
 
 
 def _built_for(facts: Facts) -> list[str]:
     """The other kernels, without PREEMPT_RT, that have the module."""
     others = facts.nvidia.kernel.other_kernels
-    return [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
+    return [m.kernel for m in others if not is_realtime(m.kernel)] if isinstance(others, tuple) else []
 
 
 def _other_kernel(facts: Facts, kind: str = "an older kernel that this branch supports") -> Fix:
@@ -241,18 +242,16 @@ def _other_kernel(facts: Facts, kind: str = "an older kernel that this branch su
     return Fix(f"Boot {kind}, and stay on it until a fixed driver is out.", (), "reboot", needs="reboot")
 
 
-def _for_realtime(facts: Facts) -> tuple[Fix, ...]:
+def for_realtime(facts: Facts) -> tuple[Fix, ...]:
     """A kernel without PREEMPT_RT; or the build in spite of it, which NVIDIA does not support."""
-    there = _built_for(facts)
+    there, proof = _built_for(facts), query("nvidia-smi")
     name = f"kernel {there[-1]}, which has the module" if there else "this distribution's standard kernel"
-    standard = Fix(
-        f"Boot {name}: a standard (generic) kernel without PREEMPT_RT. No driver version supports PREEMPT_RT.",
-        () if there else _standard_kernel(facts),
-        "reboot",
-        root=not there,
-        needs="reboot",
-        verify=query("nvidia-smi"),
-    )
+    message = f"Boot {name}: a standard (generic) kernel without PREEMPT_RT. No driver version supports PREEMPT_RT."
+    install = _standard_kernel(facts)
+    action: Action = "reinstall-package" if install else "reboot"
+    standard = Fix(message, install, action, root=True, needs="reboot", verify=proof)
+    if there:
+        standard = into_kernel(facts, there[-1], message, proof)
     version = tried(facts)
     if version is None or module.uses_akmods(facts):
         return (standard,)

@@ -139,7 +139,7 @@ def old_module_in_the_initramfs() -> Facts:
     )
 
 
-@machine("driver.dkms-build-failed")
+@machine("driver.realtime-kernel")
 def real_time_kernel() -> Facts:
     """NVIDIA's build refuses the kernel."""
     return blind(

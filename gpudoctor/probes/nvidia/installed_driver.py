@@ -55,6 +55,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         packages=packages,
         switch=switch,
         switch_files=files,
+        switch_lost=isinstance(switch, str) and laptop_switch.is_lost(machine, switch),
         wsl_drivers=wsl_files.drivers(machine, host),
         dxgdmal=wsl_files.dxgdmal(machine, host),
         **msgspec.structs.asdict(services.probe(machine, host, cards)),

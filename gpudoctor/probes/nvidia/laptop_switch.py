@@ -27,6 +27,7 @@ _ASUS = (
     "/sys/devices/platform/asus-nb-wmi/dgpu_disable",
     "/sys/class/firmware-attributes/asus-armoury/attributes/dgpu_disable/current_value",
 )
+_BIN = ("/usr/bin", "/usr/sbin", "/usr/local/bin")
 _LONGEST = 1 << 20
 
 
@@ -42,6 +43,11 @@ def probe(machine: Machine) -> tuple[str | None, tuple[str, ...]]:
     if not files:
         return None, ()
     return (named[0] if named else "udev"), files
+
+
+def is_lost(machine: Machine, who: str | None) -> bool:
+    """Return whether a tool's files are here and its program is not."""
+    return who is not None and who in _MODPROBE.values() and machine.which(who, _BIN) is None
 
 
 def _rules(machine: Machine) -> Iterator[tuple[str, str | None]]:

@@ -61,8 +61,8 @@ ILL = [
     (
         "device.switched-off",
         ENVY,
-        "envycontrol (integrated mode) has switched the NVIDIA GPU off: /etc/udev/rules.d/50-remove-nvidia.rules "
-        "removed it from the PCI bus or blacklists its driver.",
+        "envycontrol (integrated mode) has switched the NVIDIA GPU off, by /etc/udev/rules.d/50-remove-nvidia.rules: "
+        "it is off the PCI bus, or its driver blacklisted.",
     ),
     (
         "device.switched-off",
@@ -394,3 +394,11 @@ def test_packages_that_are_left_over_next_to_another_vendors_card() -> None:
     integrated = having(facts, pci=tuple(msgspec.structs.replace(card, integrated=True) for card in facts.pci))
     assert run(one, integrated)[0].severity == "warn"
     assert run(one, having(facts, host__platform="laptop"))[0].severity == "warn"
+
+
+def test_a_tool_that_is_gone_is_not_typed() -> None:
+    (check,) = catalogue.load(["device.switched-off"])
+    assert check.fixes_for(ENVY)[0].commands[0] == "sudo envycontrol -s hybrid"
+    (fix,) = check.fixes_for(having(ENVY, nvidia__kernel__switch_lost=True))
+    assert fix.commands[0].startswith("sudo mv /etc/udev/rules.d/50-remove-nvidia.rules ")
+    assert fix.message.endswith("envycontrol, which left them, is not installed.")

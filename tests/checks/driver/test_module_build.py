@@ -3,9 +3,10 @@
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Problem
+from gpudoctor.check_engine import Problem, judge
 from gpudoctor.facts import Facts
-from tests.builders import FEDORA, UBUNTU
+from gpudoctor.root_causes import findings
+from tests.builders import FEDORA, UBUNTU, ask
 from tests.checks.driver.test_loading import GTX970
 from tests.checks.nvidia_machines import KERNEL, OTHER, disk, entry, having, unloaded
 
@@ -100,7 +101,7 @@ def test_a_real_time_kernel_is_refused_by_design() -> None:
     assert "PREEMPT_RT" in problem.cause
     standard, anyway = one.fixes_for(facts)
     assert standard.message.startswith(f"Boot kernel {OTHER}, which has the module")
-    assert standard.commands == ()
+    assert standard.commands[0] == f"sudo grub-reboot 'Advanced options for Ubuntu>Ubuntu, with Linux {OTHER}'"
     assert anyway.commands[0].endswith(f"dkms install nvidia/570.169 -k {REALTIME}")
     assert "IGNORE_PREEMPT_RT_PRESENCE=1" in anyway.commands[0]
     alone = one.fixes_for(having(facts, nvidia__kernel__other_kernels=()))[0]
@@ -259,3 +260,32 @@ def test_debian_gets_the_newer_branch_of_nvidia() -> None:
     pascal = having(facts, pci__0__generation="Pascal")
     fix = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(pascal)[0]
     assert "download the newest 580 installer" in fix.message
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (having(unloaded(nvidia__kernel__on_disk=()), host__kernel__release=REALTIME), "problem"),
+        (having(unloaded(nvidia__kernel__on_disk=()), host__kernel__release="6.1.0-57-rt-amd64"), "problem"),
+        (having(unloaded(nvidia__kernel__on_disk=()), host__kernel__release=KERNEL), "pass"),
+        (having(unloaded(), host__kernel__release=REALTIME), "pass"),  # somebody built it
+        (having(host__kernel__release=REALTIME), "pass"),
+        (
+            unloaded(
+                nvidia__kernel__on_disk=(),
+                nvidia__kernel__dkms=None,
+                nvidia__nvml__libraries=(),
+                nvidia__cuda__libraries=(),
+                host__kernel__release=REALTIME,
+            ),
+            "pass",
+        ),
+    ],
+)
+def test_no_module_is_built_for_a_real_time_kernel(facts: Facts, outcome: str) -> None:
+    ids = ["driver.realtime-kernel", "driver.headers-missing", "driver.built-for-another-kernel"]
+    assert [verdict for verdict, _ in ask(catalogue.load(ids[:1])[0], facts)] == [outcome]
+    if outcome == "problem":
+        facts = having(facts, nvidia__kernel__other_kernels=(disk(kernel=OTHER),), host__kernel__headers=False)
+        (finding,) = findings(judge(facts, catalogue.load(ids)))[0]
+        assert finding.root.check.id == "driver.realtime-kernel"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.probes.nvidia.laptop_switch import probe
+from gpudoctor.probes.nvidia.laptop_switch import is_lost, probe
 from gpudoctor.recorded_machine import RecordedMachine
 
 RULE = 'ACTION=="add", SUBSYSTEM=="pci", ATTR{vendor}=="0x10de", ATTR{class}=="0x03[0-9]*", ATTR{remove}="1"\n'
@@ -47,3 +47,10 @@ def test_a_rule_of_etc_hides_its_namesake() -> None:
     name = "50-pm-nvidia.rules"
     files = {f"/etc/udev/rules.d/{name}": "# nothing\n", f"/usr/lib/udev/rules.d/{name}": RULE}
     assert probe(RecordedMachine(files)) == (None, ())
+
+
+def test_a_tool_that_left_its_files() -> None:
+    assert is_lost(RecordedMachine({RULES: ENVY + RULE}), "envycontrol")
+    assert not is_lost(RecordedMachine({}, commands={"envycontrol": ""}), "envycontrol")
+    assert not is_lost(RecordedMachine({}), "udev")
+    assert not is_lost(RecordedMachine({}), None)
