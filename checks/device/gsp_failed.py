@@ -6,7 +6,7 @@ from gpudoctor.fixes import module
 from gpudoctor.fixes.card_firmware import power_cycle
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import set_option
-from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
+from gpudoctor.fixes.reset import as_required, hangs, reboot_instead, reset_commands
 from gpudoctor.fixes.stay_on import where_it_is_set
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
@@ -48,8 +48,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         return (reboot_instead(), *newer, *where_it_is_set(on.facts), *_without_gsp(on))
     if any(e.kind == "xid" for e in logged):
         message = "Stop the programs that use the GPU and reset it; a reboot helps too."
-        reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
-        return (reset, *newer, *where_it_is_set(on.facts), *_without_gsp(on))
+        return (as_required(on, message, query("nvidia-smi")), *newer, *where_it_is_set(on.facts), *_without_gsp(on))
     cycle = power_cycle(on.facts, _CYCLE)
     return (_other_release(on), cycle) if _refused(on) else (cycle, *newer)
 

@@ -2,13 +2,11 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.reset import reset_commands
-from gpudoctor.queries.cards import ACTIONS, OnAddress, nvidia_addresses, required_action, reset_since
+from gpudoctor.queries.cards import ACTIONS, RESTARTS, OnAddress, nvidia_addresses, required_action, reset_since
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
 
-# As NVML names them, and as Xid 154 does.
-_RESTARTS = ("reboot", "system-reboot", "Node Reboot Required")
 _REQUIRED = "NV_ERR_RESET_REQUIRED"  # src/common/sdk/nvidia/inc/nvstatuscodes.h, open-gpu-kernel-modules
 _IMEX = "recover-imex-domain"  # programs of one machine still run
 # Running programs may continue; nothing new should start.
@@ -19,7 +17,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     where = "On the host: " if in_container(on.facts) else ""
     verify = query("nvidia-smi", "-q", "-i", on.number)
     wanted = required_action(on) or ""
-    if wanted in _RESTARTS:
+    if wanted in RESTARTS:
         message = f"{where}stop the running programs, and reboot: the driver requires more than a GPU reset."
         return (Fix(_upper(message), (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),)
     if wanted == _IMEX:

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, other_release
-from gpudoctor.fixes.reset import reset_commands
+from gpudoctor.fixes.reset import as_required
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
@@ -64,7 +64,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     action = f"{found.action}." if found else "Reset the GPU."
     if logged and _holds_cuda(on, logged[-1]):
         action = "Reset the GPU; where that hangs or does not help, reboot."
-    reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
+    reset = as_required(on, action, query("nvidia-smi", "-q", "-i", on.number))
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
         # The newest branch faults again and again: only another release of it, or the branch before, is left.

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes.card_firmware import ask_vendor
-from gpudoctor.fixes.reset import hangs, reboot_instead, reset_commands
+from gpudoctor.fixes.reset import as_required, hangs, reboot_instead
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import ago, texts
@@ -37,7 +37,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if hangs(on.facts):
         return (reboot_instead(), vendor)
     advice = f"{found.action}." if found else "Reset the GPU."
-    reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
+    reset = as_required(on, advice, query("nvidia-smi", "-q", "-i", on.number))
     return (reset, vendor)
 
 

@@ -9,7 +9,7 @@ from gpudoctor.queries.cards import alike_cards, generation_of, model_name, work
 from gpudoctor.queries.clouds import needs_grid
 from gpudoctor.queries.driver import branch
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.targets import OnCard, in_container
+from gpudoctor.targets import OnCard, cards_of, in_container
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -46,8 +46,8 @@ def vgpu_driver_needed(on: OnCard) -> Problem | None:
     if works(on.facts, on.card) or on.card.driver == "vfio-pci" or "GeForce" in text_of(on.card.name):
         return None
     refused = _refusals(on)
-    if not refused:
-        return None
+    if not refused or any(works(on.facts, c) for c in cards_of(on.facts, "nvidia") if c.device == on.card.device):
+        return None  # an identical one that works shows that this driver serves it, and that the card is faulty
     release = refused[-1].what["driver"]
     return Problem(
         f"{model_name(on)} was refused by driver {release}, whose branch supports it. In a virtual machine that shows "

@@ -44,8 +44,10 @@ def subnet_manager_missing(facts: Facts) -> str | None:
     """Where CUDA fails on such a board, with a fabric manager and without its subnet manager."""
     if not fabric.needs_subnet_manager(facts) or known(facts.nvidia.cuda.code) in (0, None):
         return None
-    if known(facts.nvidia.kernel.fabric_manager) is None:
+    if facts.nvidia.kernel.fabric_manager is None:
         return None  # then the fabric manager itself is missing first
+    if not isinstance(facts.nvidia.kernel.fabric_manager_version, str):
+        known(facts.nvidia.kernel.fabric_manager)  # no systemd to ask, and no program
     if known(facts.nvidia.kernel.subnet_manager) is not None:
         return None
     modules = " and ".join(fabric.missing_modules(facts))

@@ -1,7 +1,7 @@
 """NVLinks are down that are up on identical GPUs, or that are wired to NVSwitches."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.fabric import link_parts, multi_node, needs_manager, switches_elsewhere, wired_on_board
+from gpudoctor.fixes.fabric import is_bridged, link_parts, multi_node, needs_manager, switches_elsewhere, wired_on_board
 from gpudoctor.knowledge.gpu_peaks import nvlinks
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.cause_groups import FABRIC
@@ -27,7 +27,7 @@ def _all_wired(on: OnGpu, up: int) -> bool:
 
     Where a host keeps the switches, it may switch off all links of a guest's GPUs, and not some of them.
     """
-    if on.facts.nvidia.kernel.parameters.get("NvLinkDisable") == "1":
+    if on.facts.nvidia.kernel.parameters.get("NvLinkDisable") == "1" or is_bridged(on.gpu):
         return False
     if up:
         return needs_manager(on.facts)
@@ -48,6 +48,7 @@ _ON_BOARD = "A link did not train, or was disabled after errors, or its NVSwitch
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
         "https://docs.nvidia.com/health-validation/reference/checks/nvlink",
         "https://github.com/NVIDIA/NVSentinel/issues/1481",
+        "https://github.com/Azure/azurehpc-health-checks/issues/162",
     ),
     targets=nvidia_gpus,
     caused_by=("device.nvlink-fault", "device.fallen-off-the-bus", "device.needs-reset", *FABRIC),

@@ -40,9 +40,19 @@ def _has_own_switches(facts: Facts) -> bool:
 
 def wired_on_board(facts: Facts, gpu: Gpu) -> bool:
     """Whether the NVLinks are wires of the board (SXM, racks); cards have them by bridges, which need not be on all."""
+    if is_bridged(gpu):
+        return False
     fabric = gpu.fabric_state in ("completed", "in-progress", "not-started")
     named = isinstance(gpu.name, str) and "SXM" in gpu.name
     return bool(switches_of(facts)) or fabric or named or multi_node(facts)
+
+
+def is_bridged(gpu: Gpu) -> bool:
+    """Whether it is a card, whose bridges join some of its links: "H100 PCIe" and "H100 NVL" have 12 of 18.
+
+    Azure/azurehpc-health-checks#162.
+    """
+    return isinstance(gpu.name, str) and gpu.name.endswith(("PCIe", " NVL"))
 
 
 def link_parts(facts: Facts, gpu: Gpu) -> str:

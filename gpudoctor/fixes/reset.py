@@ -3,9 +3,9 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known_or
-from gpudoctor.queries.cards import USERS, OnAddress
+from gpudoctor.queries.cards import RESTARTS, USERS, OnAddress, required_action
 from gpudoctor.targets import OnGpu, gpus_of
-from gpudoctor.tasks import Tasks, as_root, query
+from gpudoctor.tasks import Task, Tasks, as_root, query
 
 # It holds every GPU while it is loaded, and fuser lists no process for it (NVIDIA/mig-parted#181).
 _DISPLAY = "nvidia_drm"
@@ -53,6 +53,20 @@ def _has_display(facts: Facts) -> bool:
 def reset_commands(on: OnAddress) -> Tasks:
     """The commands that reset one GPU."""
     return reset(on.facts, on.number)
+
+
+def as_required(on: OnAddress, message: str, verify: Task) -> Fix:
+    """Reset one GPU, or reboot where the driver itself requires more than that.
+
+    Args:
+        on: the GPU.
+        message: what the reset is, a sentence.
+        verify: the command that verifies the fix.
+    """
+    if required_action(on) in RESTARTS:
+        message = "Stop the running programs, and reboot: the driver requires more than a GPU reset."
+        return Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify)
+    return Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify)
 
 
 def to_take_effect(on: OnGpu, mode: str) -> Fix:

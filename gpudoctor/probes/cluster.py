@@ -27,6 +27,7 @@ _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
 # The kubelet's access to its cluster, written where a machine becomes a node: kubeadm's, and AKS's and EKS's; and the
 # settings that EKS's nodeadm writes then.
 _KUBELET = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet/config.json")
+_LOGS = "/var/log/pods"
 _OF_HOST = Unknown("the host's: not visible from the container")
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
 
@@ -38,7 +39,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
     own, (runtime, ignored), no_cri, written = (None, (_OF_HOST, ()), None, None) if inside else _pod_runtime(machine)
-    kubelet = not inside and (_runs_own(machine, own) or any(map(machine.exists, (*_PODS, *_PODS_1, *_KUBELET))))
+    kubelet = not inside and (_runs_own(machine, own) or _runs_pods(machine))
     blind, refused = _pods_logs(machine) if kubelet else (None, None)
     return Cluster(
         scheduler=scheduler,
@@ -59,6 +60,13 @@ def probe(machine: Machine, host: Host) -> Cluster:
         runtime_overrides=_overrides(machine, runtime, own) if kubelet else (),
         slurm_node=_slurm_node(machine, host),
     )
+
+
+def _runs_pods(machine: Machine) -> bool:
+    """Whether a kubelet runs pods here: by their control group and its files, or by their logs beside its program."""
+    if any(map(machine.exists, (*_PODS, *_PODS_1, *_KUBELET))):
+        return True
+    return bool(machine.names(_LOGS)) and machine.which("kubelet") is not None
 
 
 def _slurm_node(machine: Machine, host: Host) -> SlurmNode | None:

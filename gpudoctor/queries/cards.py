@@ -31,6 +31,8 @@ ACTIONS = {
     "bus-reset": "a reset of its bus",
     "system-reboot": "a reboot",
 }
+# Those that a reset of the GPU does not satisfy, as NVML names them, and as Xid 154 does.
+RESTARTS = ("reboot", "system-reboot", "Node Reboot Required")
 # "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
 _CHANGED = pattern(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")
 

@@ -336,6 +336,14 @@ def test_a_machine_that_runs_no_pods_is_not_asked_for_it() -> None:
     assert look({CONTAINERD: TWO.format("binaryName = 'runc'")}).runtime_overrides == ()
 
 
+def test_the_logs_of_pods_beside_a_kubelet_show_that_it_runs_them() -> None:
+    files = {"/var/log/pods/kube-system_x_1/y/0.log": ""}
+    there = RecordedMachine(files, commands={"kubelet": ""})
+    assert cluster.probe(there, Host(container=None)).kubelet is True
+    assert cluster.probe(RecordedMachine(files), Host(container=None)).kubelet is False
+    assert cluster.probe(RecordedMachine({}, commands={"kubelet": ""}), Host(container=None)).kubelet is False
+
+
 NEWER = {
     TOML: 'version = 2\nimports = ["/etc/containerd/conf.d/*.toml"]\n[plugins]\nversion = 9\n',
     "/etc/containerd/conf.d/10-old.toml": "version = 2\n",

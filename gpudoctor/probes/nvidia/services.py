@@ -53,7 +53,7 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Service
         fabric_manager=HOSTS if inside else _fabric(machine) if fabric else _NO_SWITCH,
         fabric_manager_version=HOSTS if inside else _fabric_version(machine) if fabric else _NO_SWITCH,
         subnet_manager=HOSTS if inside else _subnet_manager(machine, cards),
-        imex=HOSTS if inside else _imex(machine, host),
+        imex=HOSTS if inside else _imex(machine),
         persistence_daemon=HOSTS if inside else _persistence(machine),
         power_daemon=powerd,
         power_daemon_files=shipped,
@@ -129,9 +129,9 @@ def _subnet_manager(machine: Machine, cards: tuple[PciDevice, ...]) -> Maybe[str
     return machine.which("nvlsm", _NVLSM)
 
 
-def _imex(machine: Machine, host: Host) -> Maybe[str | None]:
-    """Multi-node NVLink is of Grace superchips; nothing is run where the service is not installed."""
-    if known_or(host.platform, "") != "grace" or not _installed(machine, "nvidia-imex", "nvidia-imex"):
+def _imex(machine: Machine) -> Maybe[str | None]:
+    """Nothing is run where the service is not installed."""
+    if not _installed(machine, "nvidia-imex", "nvidia-imex"):
         return None
     return _unit(machine, "nvidia-imex", "nvidia-imex")
 

@@ -402,3 +402,12 @@ def test_a_tool_that_is_gone_is_not_typed() -> None:
     (fix,) = check.fixes_for(having(ENVY, nvidia__kernel__switch_lost=True))
     assert fix.commands[0].startswith("sudo mv /etc/udev/rules.d/50-remove-nvidia.rules ")
     assert fix.message.endswith("envycontrol, which left them, is not installed.")
+
+
+def test_a_reset_is_not_typed_where_the_driver_requires_a_reboot() -> None:
+    required = xid(154, text="GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)")
+    (check,) = catalogue.load(["device.gsp-failed"])
+    for facts, last in ((logged(xid(120)), "--gpu-reset"), (logged(xid(120), required), "sudo reboot")):
+        asked = having(facts, gpus__0__recovery_action=WHY)
+        (verdict,) = [one for one in run(check, asked) if one.problem]
+        assert any(last in command for command in verdict.fixes[0].commands)

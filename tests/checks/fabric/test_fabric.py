@@ -168,7 +168,10 @@ WELL = [
 UNKNOWN = [
     ("fabric.subnet-manager-missing", board(nvidia__cuda__code=WHY)),
     ("fabric.subnet-manager-missing", board(nvidia__kernel__subnet_manager=WHY)),
-    ("fabric.subnet-manager-missing", board(nvidia__kernel__fabric_manager=WHY)),
+    (
+        "fabric.subnet-manager-missing",
+        board(nvidia__kernel__fabric_manager=WHY, nvidia__kernel__fabric_manager_version=None),
+    ),
     ("fabric.unhealthy", several(1, changes=H100 | {"fabric_state": WHY})),
     ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": WHY})),
     ("fabric.registration-failed", several(1, changes=H100 | {"fabric_status": WHY})),

@@ -160,6 +160,11 @@ WELL = [
         "link.nvlink-down",
         rack((False, False), (False, False), nvidia__kernel__parameters={"NvLinkDisable": "1"}),
     ),
+    # A card's bridges join some of its links; the mode of the fabric is not its own.
+    (
+        "link.nvlink-down",
+        having(rack((True, False), (True, False)), gpus__0__name="NVIDIA H100 PCIe", gpus__1__name="NVIDIA H100 PCIe"),
+    ),
     ("health.power-capped", working(gpus__0__event_reasons=("sw-power-cap",), gpus__0__sm_clock=2400)),
     ("health.power-capped", working(gpus__0__event_reasons=(), gpus__0__sm_clock=1500)),
     # At its default limit a GPU does what it was built for.

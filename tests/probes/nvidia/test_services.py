@@ -59,7 +59,6 @@ def test_the_fabric_managers_version() -> None:
 B200 = PciDevice(
     address="0000:1b:00.0", vendor="10de", device="2901", class_code="030200", role="gpu", generation="Blackwell"
 )
-GRACE = Host(container=None, wsl=None, virtual=None, platform="grace")
 IMEX = "/usr/lib/systemd/system/nvidia-imex.service"
 
 
@@ -71,14 +70,13 @@ def test_the_subnet_manager_is_looked_for_on_boards_that_need_it() -> None:
     assert isinstance(services.probe(machine, BARE, (SWITCH, GEFORCE)).subnet_manager, Unknown)
 
 
-def test_imex_is_asked_only_where_it_is_installed_beside_a_grace() -> None:
+def test_imex_is_asked_only_where_it_is_installed() -> None:
     machine = RecordedMachine({IMEX: ""}, commands={"systemctl": ended("failed\n", 3)})
-    assert services.probe(machine, GRACE, ()).imex == "failed"
+    assert services.probe(machine, BARE, ()).imex == "failed"
     assert machine.ran == ["systemctl is-active nvidia-imex"]
-    for files, host in (({IMEX: ""}, BARE), ({}, GRACE)):
-        silent = RecordedMachine(files)
-        assert services.probe(silent, host, ()).imex is None
-        assert silent.ran == []
+    silent = RecordedMachine({})
+    assert services.probe(silent, BARE, ()).imex is None
+    assert silent.ran == []
 
 
 def test_a_container_does_not_see_its_hosts_daemons() -> None:
