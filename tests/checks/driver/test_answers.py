@@ -375,3 +375,17 @@ def test_a_gpu_that_went_with_the_ac_adapter_is_kept_powered() -> None:
     fix = finding.root.fixes[0]
     assert "NVreg_DynamicPowerManagement=0x00" in fix.message
     assert fix.commands[-1] == "sudo reboot"
+
+
+def test_who_holds_the_lock_that_nvidia_smi_waits_for() -> None:
+    def waits(holder: str, waiter: str = "nvidia-smi") -> Facts:
+        text = f"INFO: task {waiter}:4821 blocked on a mutex likely owned by task {holder}:1432"
+        line = event("lock-owner", text, process=waiter, device=holder)
+        return logged(line, facts=having(nvidia__nvml__hung="init", nvidia__nvml__code=WHY))
+
+    (check,) = catalogue.load(["driver.nvml-no-answer"])
+    ((_, message),) = ask(check, waits("nvidia-powerd"))
+    assert message.endswith("It waits for a lock of the driver that nvidia-powerd holds.")
+    assert check.fixes_for(waits("nvidia-powerd"))[0].commands[0] == "sudo systemctl disable nvidia-powerd"
+    assert check.fixes_for(waits("kworker/3:1"))[0].impact == "none"
+    assert ask(check, waits("ext4", "rsync"))[0][1].endswith("nvidia-smi hangs too.")
