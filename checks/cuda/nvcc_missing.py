@@ -57,6 +57,10 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
     return (Fix(message, (command,), "reinstall-package"),)
 
 
+# What an error names where a package looks for the compiler as it is imported.
+_COMPILER = ("nvcc", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "cuda_home")
+
+
 @check(
     title="nvcc is missing: a package compiles CUDA code at run time",
     severity=Severity.WARNING,
@@ -96,4 +100,5 @@ def nvcc_missing(on: OnPython) -> Problem | None:
     elif not always:
         what += " that it does not find prebuilt"
     message = f"{listed} {what}, but the CUDA compiler is missing: {where}."
-    return Problem(message, severity=None if always else Severity.ADVICE)
+    severity = None if always else Severity.ADVICE
+    return Problem(message, severity=severity, breaks=tuple(names), words=_COMPILER)

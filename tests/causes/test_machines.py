@@ -138,8 +138,8 @@ EXPECTED = {
     ),
     "privileged-without-gpus": "container.libraries-not-passed fail < driver.stub-library pytorch.no-gpu",
     "real-time-kernel": (
-        "driver.dkms-build-failed fail < driver.built-for-another-kernel driver.cuda-error "
-        "driver.no-module-for-kernel driver.nvml-error pytorch.no-gpu"
+        "driver.realtime-kernel fail < driver.built-for-another-kernel driver.cuda-error "
+        "driver.dkms-build-failed driver.no-module-for-kernel driver.nvml-error pytorch.no-gpu"
     ),
     "rows-wait-for-a-reset": "device.row-remap-pending warn",
     "slept-and-lost-unified-memory": "driver.uvm-stale fail < driver.cuda-error pytorch.no-gpu",

@@ -139,8 +139,8 @@ def test_the_special_comes_before_the_general() -> None:
 # Kinds of the kernel log that say nothing is wrong, or only add to a line that has its own kind.
 INFORMATIONAL = {
     "amdgpu-culprit", "amdgpu-fault-client", "amdgpu-loaded", "confidential-guest", "intel-guc", "intel-small-bar",
-    "locked-down", "module-unsigned", "nouveau-init", "nvidia-loaded", "oops-place", "oops-process", "removal-goes-on",
-    "pcie-bandwidth-limited", "resume", "secure-boot-on", "suspend", "switch-root",
+    "lock-owner", "locked-down", "module-unsigned", "nouveau-init", "nvidia-loaded", "oops-place", "oops-process",
+    "removal-goes-on", "pcie-bandwidth-limited", "resume", "secure-boot-on", "suspend", "switch-root",
 }  # fmt: skip
 
 
