@@ -174,13 +174,14 @@ TARGETS = {
         "cuda.nvcc-without-gpu driver.nvmap-refuses-buffers health.unified-memory-exhausted mig.no-instances"
     ),
     "targets:nvidia_host": (
-        "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.uptime-hang driver.vfio-in-the-way"
+        "driver.glx-alternative driver.nouveau-in-the-way driver.nova-core-in-the-way driver.uptime-hang "
+        "driver.vfio-in-the-way"
     ),
     "targets:nvidia_machine": (
-        "driver.compat-mismatch driver.compat-unsupported driver.crashes driver.cuda-error driver.cuda-no-answer "
-        "driver.library-broken driver.mps-unreachable driver.nvml-error driver.nvml-no-answer driver.stub-library "
-        "environment.code-overridden visibility.cuda-duplicates visibility.cuda-hides-all visibility.cuda-misspelt "
-        "visibility.cuda-out-of-range visibility.cuda-unknown-uuid"
+        "device.iommu-faults driver.compat-mismatch driver.compat-unsupported driver.crashes driver.cuda-error "
+        "driver.cuda-no-answer driver.library-broken driver.mps-unreachable driver.nvml-error driver.nvml-no-answer "
+        "driver.stub-library environment.code-overridden visibility.cuda-duplicates visibility.cuda-hides-all "
+        "visibility.cuda-misspelt visibility.cuda-out-of-range visibility.cuda-unknown-uuid"
     ),
     "targets:onnxruntimes": (
         "onnxruntime.cpu-package onnxruntime.libraries-not-found onnxruntime.provider-not-loadable"

@@ -76,6 +76,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "device.retired-pages-pending",
         "device.vgpu-host-mismatch",
         "device.bar-unassigned",
+        "device.iommu-faults",
         "device.none",
         "device.driver-without-gpu",
         "driver.nouveau-in-the-way",

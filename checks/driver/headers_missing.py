@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import debian_driver, module, own_system, system
+from gpudoctor.fixes import debian_driver, module, module_build, own_system, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
@@ -31,7 +31,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=query("nvidia-smi"),
     )
-    return (own, *_with_newest_kernel(facts))
+    ready = module_build.with_built_kernel(facts)
+    rest = (own, *_with_newest_kernel(facts))
+    if ready is None:
+        return rest
+    return (ready, *rest) if module_build.is_of_another_release(facts) else (*rest, ready)
 
 
 def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import system
-from gpudoctor.fixes.displaced import reboot_without
+from gpudoctor.fixes.displaced import boot_is_full, reboot_without
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import any_works, card_name, owned_by
 from gpudoctor.queries.cause_groups import BUILD, DEAD, UNFIT
@@ -47,9 +47,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/negativo17/nvidia-driver/issues/73",
     ),
     targets=nvidia_host,
-    caused_by=(*DEAD, *BUILD, *UNFIT, "driver.refused-by-secure-boot"),
+    caused_by=(*DEAD, *BUILD, *UNFIT, "driver.refused-by-secure-boot", "driver.glx-alternative"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def nouveau_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is nouveau, and a module of NVIDIA's is installed."""
@@ -66,6 +66,7 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
         late = _since_boot(facts)
         message += " It was bound before the driver that blacklists it was installed." if late else ""
         message += "" if late else " It is blacklisted, but was loaded anyway."
+        message += " /boot has no room for a new initial RAM disk." if boot_is_full(facts) else ""
         why = (
             "NVIDIA's driver blacklists nouveau, but was installed after this boot: nouveau keeps the GPU until the "
             "next one."

@@ -115,7 +115,7 @@ _STALE = (
         "https://github.com/pytorch/pytorch/issues/49081",
     ),
     targets=not_wsl,
-    caused_by=(*DEAD, *VERSIONS, "driver.device-nodes-missing", *SURROUNDINGS),
+    caused_by=(*DEAD, *VERSIONS, "driver.glx-alternative", "driver.device-nodes-missing", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

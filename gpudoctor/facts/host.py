@@ -32,6 +32,9 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     firmware_loader: Maybe[bool] = NOT  # it can load firmware files: CONFIG_FW_LOADER
     modules: Maybe[bool] = NOT  # its own modules lie under /lib/modules; False: an update removed them
     others: Maybe[tuple[str, ...]] = NOT  # releases of the other installed kernels, the newest last
+    # Room on the file system of /boot, and the size of the running kernel's initial RAM disk there; bytes.
+    boot_free: Maybe[Count | None] = NOT
+    initramfs: Maybe[Count | None] = NOT  # None: there is none by the name that the family gives it
     # linux-modules-extra-RELEASE is installed, the package with modules that cloud kernels rarely need; None: no Ubuntu
     extra_modules: Maybe[bool | None] = NOT
 

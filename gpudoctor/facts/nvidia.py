@@ -52,6 +52,8 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
     blacklist_lines: tuple[ConfigLine, ...] = ()  # of modprobe.d that blacklist the module nvidia itself
+    # Where Debian's alternative glx leads: /usr/lib/nvidia, /usr/lib/mesa-diverted; None: there is no such alternative.
+    glx: str | None = None
     options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}
     # /proc/driver/nvidia/params of the loaded module, and nvidia_uvm's uvm_disable_hmm ("N", "Y").
     parameters: dict[str, str] = {}

@@ -1,9 +1,11 @@
 """Fixes that keep an open-source driver from claiming the GPU before NVIDIA's driver does."""
 
-from gpudoctor.check_engine import Fix
+from gpudoctor.check_engine import Action, Fix
+from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, nixos, system
 from gpudoctor.fixes.module_option import in_configuration
+from gpudoctor.maybe import known_or
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Tasks, as_root, query
 
@@ -17,7 +19,9 @@ def reboot_without(facts: Facts, message: str, modules: str, *blacklists: Edit) 
         modules: for the kernel's command line, with commas between them.
         blacklists: files to be written first.
     """
-    commands: Tasks = (*blacklists, *system.initramfs(facts), *_command_line(facts, modules), as_root("reboot"))
+    lacking, room = _room_in_boot(facts)
+    message += lacking
+    commands: Tasks = (*blacklists, *room, *system.initramfs(facts), *_command_line(facts, modules), as_root("reboot"))
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}", *commands),)
     proof = query("lspci", "-k", "-d", "10de:")
@@ -27,7 +31,30 @@ def reboot_without(facts: Facts, message: str, modules: str, *blacklists: Edit) 
         setting = f"boot.blacklistedKernelModules = [ {quoted} ];"
         return (in_configuration(f"Blacklist {', '.join(names)} in the configuration, then reboot.", setting, proof),)
     undo = tuple(Edit(one.path, gone=True, root=True) for one in blacklists)
-    return (Fix(message, commands, "reboot", root=True, needs="reboot", undo=undo, verify=proof),)
+    action: Action = "reinstall-package" if len(room) > 1 else "reboot"
+    return (Fix(message, commands, action, root=True, needs="reboot", undo=undo, verify=proof),)
+
+
+def boot_is_full(facts: Facts) -> bool:
+    """Whether /boot has no room for a second initial RAM disk, which is written before the first is replaced."""
+    kernel = facts.host.kernel
+    free, needed = known_or(kernel.boot_free, None), known_or(kernel.initramfs, None)
+    return free is not None and needed is not None and free < needed
+
+
+def _room_in_boot(facts: Facts) -> tuple[str, Tasks]:
+    """What /boot lacks, and what makes room: an older kernel than the running one goes, where its package is known."""
+    if not boot_is_full(facts) or not system.initramfs(facts):
+        return "", ()
+    kernel = facts.host.kernel
+    spare = next(
+        (name for name in known_or(kernel.others, ()) if numbers_in(name) < numbers_in(system.kernel_of(facts))), ""
+    )
+    removed = system.remove(facts, f"linux-image-{spare}") if spare and system.family_of(facts) == "debian" else ()
+    room = f"kernel {spare}, which is not running, is removed for it" if removed else "free space there first"
+    free, needed = known_or(kernel.boot_free, 0) or 0, known_or(kernel.initramfs, 0) or 0
+    text = f" /boot has {free >> 20} MiB left, and the new initial RAM disk needs {needed >> 20} MiB: {room}."
+    return text, (query("df", "-h", "/boot"), *removed)
 
 
 def _command_line(facts: Facts, modules: str) -> Tasks:

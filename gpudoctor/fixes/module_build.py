@@ -1,5 +1,7 @@
 """Why NVIDIA's kernel module did not compile here, and what makes it compile: by the first error of the log."""
 
+import re
+
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
@@ -180,7 +182,9 @@ def _with_room(facts: Facts, kind: str) -> Fix:
     if kind == "memory":
         return _build(facts, "Stop programs that use much memory (the list shows it), then build again.", (_FREE,))
     message = "Free disk space (the list shows which file system is full), then build the module again."
-    return _build(facts, message, (query("df", "-h", "/var", "/tmp", "/lib/modules", "/boot"),))
+    looked = query("df", "-h", "/var", "/tmp", "/lib/modules", "/boot")
+    # A package whose configuration the full disk stopped: DKMS builds the module from there.
+    return _build(facts, message, (looked, *system.finished(facts)))
 
 
 _FREE = query("free", "-h")
@@ -234,11 +238,38 @@ def _built_for(facts: Facts) -> list[str]:
     return [m.kernel for m in others if not is_realtime(m.kernel)] if isinstance(others, tuple) else []
 
 
+def with_built_kernel(facts: Facts) -> Fix | None:
+    """Boot another installed kernel that has the module; None: no other kernel has it."""
+    there, running = _built_for(facts), kernel_of(facts)
+    message = f"Boot kernel {there[-1]}, which has the module." if there else ""
+    if is_of_another_release(facts):
+        message += f" {running} is from another Debian release, and its headers need that release's libraries."
+    return into_kernel(facts, there[-1], message, query("nvidia-smi")) if there else None
+
+
+def is_of_another_release(facts: Facts) -> bool:
+    """Whether the running kernel is from another Debian release, whose headers need that release's libraries.
+
+    The newer kernels have in their name the release that they were built for, in backports too
+    ("6.12.95+deb12-amd64"): https://packages.debian.org/search?keywords=linux-image-6.
+    """
+    found, own = re.search(r"\+deb(\d+)", kernel_of(facts)), known_or(facts.host.distribution.version, None)
+    return found is not None and own is not None and found[1] != own.partition(".")[0]
+
+
 def _other_kernel(facts: Facts, kind: str = "an older kernel that this branch supports") -> Fix:
-    there = _built_for(facts)
+    there, series = _built_for(facts), numbers(kernel_of(facts))[:2]
     if there:
         message = f"Boot kernel {there[-1]}, which has the module, and stay on it until a fixed driver is out."
         return into_kernel(facts, there[-1], message, query("nvidia-smi"))
+    others = known_or(facts.host.kernel.others, ())
+    older = [name for name in others if numbers(name)[:2] < series and not is_realtime(name)]
+    if older:
+        message = (
+            f"Boot kernel {older[-1]}, which is installed and older, and build the module there: `gpudoctor check` "
+            f"says how. Then remove the packages of kernel {kernel_of(facts)}, for which the build would go on to fail."
+        )
+        return into_kernel(facts, older[-1], message, query("nvidia-smi"))
     return Fix(f"Boot {kind}, and stay on it until a fixed driver is out.", (), "reboot", needs="reboot")
 
 

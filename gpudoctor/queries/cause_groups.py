@@ -27,7 +27,12 @@ BUILD = (
     "driver.built-for-another-kernel",
     "driver.no-module-for-kernel",
 )
-OTHER_DRIVERS = ("driver.nouveau-in-the-way", "driver.nova-core-in-the-way", "driver.vfio-in-the-way")
+OTHER_DRIVERS = (
+    "driver.glx-alternative",
+    "driver.nouveau-in-the-way",
+    "driver.nova-core-in-the-way",
+    "driver.vfio-in-the-way",
+)
 REFUSED = (
     "driver.refused-by-secure-boot",
     "driver.refused-by-lockdown",

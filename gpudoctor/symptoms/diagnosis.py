@@ -233,8 +233,10 @@ def _extracted_from(hit: Hit, log: Log, facts: Facts | None) -> Extracted:
 
 
 def _read(hit: Hit, log: Log) -> list[str]:
-    """The lines of a message, and the AMD target that the log names elsewhere, where it is only one."""
+    """The lines of a message, and what it needs of the others: the AMD target, where it is only one; the launcher's."""
     named = log.marks.found.get("gfx", [])
+    if hit.symptom.tells == "ordinal":
+        return [*hit.lines, *(line for one in log.hits.values() if one.kind == "wrapper" for line in one.lines)]
     return [*hit.lines, *named] if len(named) == 1 else hit.lines
 
 

@@ -194,6 +194,16 @@ def test_headers_missing_then_built(debian: Root) -> None:
     assert "It is blacklisted" in found["message"]
     done = debian.type(_typed(found["fixes"][0]))
     assert done.returncode == 0, (found["fixes"][0]["commands"], done.stderr[-2000:])
+    _with_the_other_alternative(debian)
+
+
+def _with_the_other_alternative(debian: Root) -> None:
+    debian.prepare("update-alternatives --set glx /usr/lib/mesa-diverted")
+    found = _first(debian.check(), "driver.glx-alternative")
+    assert "driver.nouveau-in-the-way" in found["explains"]
+    done = debian.type(_typed(found["fixes"][0]))
+    assert done.returncode == 0, (found["fixes"][0]["commands"], done.stderr[-2000:])
+    assert "It is blacklisted" in _first(debian.check(), "driver.nouveau-in-the-way")["message"]
 
 
 def test_a_card_that_the_installed_driver_has_dropped(debian: Root) -> None:

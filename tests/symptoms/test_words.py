@@ -228,6 +228,9 @@ FIXES = [
     ("missing_module", "ModuleNotFoundError: No module named 'sklearn.svm'", "pip install scikit-learn"),
     ("named_install", "ImportError: requires Accelerate: `pip install 'accelerate>=0.26.0'`", "accelerate>=0.26.0"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.5.1 (from versions: 2.6.0+cu124)", "uv venv --seed --python 3.12"),
+    ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.1.2+cu118 (from versions: 2.0.1, 2.1.2, 2.15.0)", "export PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu118"),
+    ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torchvision==0.21.0+rocm6.2.4 (from versions: 0.20.1, 0.21.0)", "export PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/rocm6.2.4"),
+    ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.1.2+cu999 (from versions: 2.0.1, 2.1.2)", ""),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement tensorflow==2.18.0 (from versions: 2.20.0rc0, 2.20.0, 2.21.0, 2.22.0rc0)", "uv venv --seed --python 3.12 tensorflow-env"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement xyz==1.0 (from versions: 2.20.0rc0, 2.20.0, 2.22.0rc0)", "pip install xyz==2.20.0"),
     ("arguments", "train.py: error: unrecognized arguments: --local-rank=0", "sed -i.bak; train.py"),
@@ -252,3 +255,13 @@ def test_every_missing_library_is_named() -> None:
 def test_a_prompt_that_shows_true_is_no_question() -> None:
     assert extracted("asked_available", [">>> torch.cuda.is_available()", "True"]).harmless
     assert not extracted("asked_available", [">>> torch.cuda.is_available()", "False"]).harmless
+
+
+def test_a_build_that_is_only_in_pytorchs_index_says_so() -> None:
+    line = (
+        "ERROR: Could not find a version that satisfies the requirement torch==2.1.2+{} (from versions: 2.0.1, 2.1.2)"
+    )
+    said = extracted("pip_versions", [line.format("cu118")])
+    assert said.meaning.startswith("torch 2.1.2+cu118 is not on PyPI")
+    assert said.decided
+    assert extracted("pip_versions", [line.format("cu999")]).fixes == ()

@@ -30,6 +30,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None, ubu
         ubuntu: whether it is Ubuntu, which splits the kernel's modules into two packages.
     """
     release = machine.release()
+    room, image = _boot(machine, release, inside or wsl is not None)
     return Kernel(
         release=release,
         compiler=_compiler(machine),
@@ -41,6 +42,8 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None, ubu
         firmware_loader=_firmware_loader(machine, release, inside),
         modules=_modules(machine, release, inside or wsl is not None),
         others=_others(machine, release, inside or wsl is not None),
+        boot_free=room,
+        initramfs=image,
         extra_modules=_extra(machine, release, inside or wsl is not None) if ubuntu else None,
     )
 
@@ -123,6 +126,15 @@ def _others(machine: Machine, release: str, foreign: bool) -> Maybe[tuple[str, .
     found = {name for base in MODULE_FOLDERS for name in machine.names(base) if name[:1].isdigit()} - {release}
     newest = sorted(found, key=numbers_in)[-_MOST_KERNELS:]
     return tuple(name for name in newest if _has_modules(machine, name))
+
+
+def _boot(machine: Machine, release: str, foreign: bool) -> tuple[Maybe[int | None], Maybe[int | None]]:
+    """The room in /boot, and the size of what is made there anew: initrd.img-* on Debian, initramfs-*.img on Fedora."""
+    if foreign:
+        return (Unknown("the kernel is the host's, and so is /boot"),) * 2
+    space = machine.space("/boot")
+    images = (machine.status(f"/boot/{name}") for name in (f"initrd.img-{release}", f"initramfs-{release}.img"))
+    return space.free if space else None, next((one.size for one in images if one), None)
 
 
 def _extra(machine: Machine, release: str, foreign: bool) -> Maybe[bool | None]:

@@ -51,6 +51,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         installer=_installer(machine, inside, disk, packages),
         blacklists=conf.blacklists,
         blacklist_lines=conf.lines.get("nvidia", ()),
+        glx=None if inside or wsl else machine.link("/etc/alternatives/glx"),
         options=conf.options,
         packages=packages,
         switch=switch,

@@ -189,13 +189,33 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
     there = found[1].split(", ")
     span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
     details = (f"For this Python the index has {span}, but not the requested version.",)
-    asked = re.search(r"requirement ([\w.-]+)==(\d[\w.]*)(?:\+(\w+))?", lines[0])
+    asked = re.search(r"requirement ([\w.-]+)==(\d[\w.]*)(?:\+([\w.]+))?", lines[0])
+    if asked and asked[3] and (said := _of_other_index(asked[1], asked[2], asked[3], there)) is not NOTHING:
+        return msgspec.structs.replace(said, details=details)
     final = [one for one in there if _FINAL.match(one)] or there  # pip installs no pre-release unasked (PEP 440)
     oldest, newest = final[0].partition("+")[0], final[-1].partition("+")[0]
     if asked is None or not oldest[:1].isdigit() or version(oldest) <= version(asked[2]) <= version(newest):
         return Extracted(details=details)
     said = _not_offered(asked[1], asked[2], oldest, newest, final[-1].partition("+")[2], facts)
     return msgspec.structs.replace(said, details=details)
+
+
+# Packages with builds in PyTorch's package index (https://download.pytorch.org/whl/).
+_OF_TORCH = ("torch", "torchvision", "torchaudio", "torchtext", "xformers", "triton")
+
+
+def _of_other_index(name: str, asked: str, variant: str, there: Sequence[str]) -> Extracted:
+    """A build for one CUDA or ROCm release ("2.1.2+cu118"), which PyPI never has: it is in PyTorch's package index."""
+    index, release = torch.index_of_build(f"{asked}+{variant}"), torch.release(asked) if name == "torch" else None
+    elsewhere = name in _OF_TORCH and index is not None and asked in there
+    if index is None or not elsewhere or (release and variant not in release.wheels):
+        return NOTHING
+    meaning = f"{name} {asked}+{variant} is not on PyPI: builds for one CUDA or ROCm release are in PyTorch's index"
+    message = (
+        "Name PyTorch's package index for it, then type the command again; in a requirements file its first line does "
+        f"the same: --extra-index-url {index}"
+    )
+    return Extracted(meaning=meaning, fixes=(Fix(message, (export("PIP_EXTRA_INDEX_URL", index),)),), decided=True)
 
 
 def _not_offered(name: str, asked: str, oldest: str, newest: str, variant: str, facts: Facts | None) -> Extracted:

@@ -152,6 +152,11 @@ ILL = [
         "The kernel log has 2 errors of GPU drivers.",
     ),
     (
+        "device.iommu-faults",
+        logged(event("iommu-fault", gpu=A), event("iommu-fault", gpu="0000:00:14.0")),
+        f"The IOMMU refused accesses of {A} (1), and logged a page fault.",
+    ),
+    (
         "device.xid-hardware",
         having(fault(62, 90), gpus__0__recovery_action=WHY),
         f"{FIRST} reported Xid 62: Internal micro-controller halt (1 hour ago).",
@@ -198,6 +203,8 @@ WELL = [
     ("device.unexplained-log-errors", logged(event("driver-error", module="NVRM"), event("nvidia-loaded"))),
     ("device.unexplained-log-errors", having(logged(LAST_MONTH), log__now=31 * 86400.0)),
     ("device.unexplained-log-errors", having(logged(event("iommu-fault", gpu=A)), pci__0__driver="vfio-pci")),
+    ("device.iommu-faults", having(logged(event("iommu-fault", gpu=A)), pci__0__driver="vfio-pci")),
+    ("device.iommu-faults", logged(event("iommu-fault", gpu="0000:00:14.0"))),
     ("device.unexplained-log-errors", having(logged(event("iommu-fault", gpu=A)), pci__0__integrated=True)),
 ]
 

@@ -93,6 +93,26 @@ def test_fedoras_repository_has_the_headers_of_its_newest_kernel_alone(kernel: s
     assert number == 1 or found[1].commands == upgrade
 
 
+@pytest.mark.parametrize(
+    ("kernel", "order"),
+    [
+        ("6.12.117+deb13-amd64", ["grub-reboot", "linux-headers-6.12.117+deb13-amd64"]),
+        ("6.12.95+deb12-amd64", ["linux-headers-6.12.95+deb12-amd64", "grub-reboot"]),
+    ],
+)
+def test_the_headers_of_another_debian_release_cannot_be_installed(kernel: str, order: list[str]) -> None:
+    bookworm = Distribution(id="debian", version="12", name="Debian GNU/Linux 12 (bookworm)")
+    there = {"nvidia__kernel__on_disk": (), "nvidia__kernel__other_kernels": (disk(kernel="6.1.0-57-amd64"),)}
+    ill = unloaded(
+        host__distribution=bookworm, host__kernel__release=kernel, host__kernel__headers=False,
+        nvidia__kernel__dkms=(entry(),), **there,
+    )  # fmt: skip
+    found = [" ".join(commands) for commands in (one.commands for one in fixes("driver.headers-missing", ill))]
+    assert [word in text for word, text in zip(order, found, strict=True)] == [True] * len(order)
+    of_trixie = "deb13" in kernel
+    assert of_trixie is ("that release's libraries" in fixes("driver.headers-missing", ill)[0].message)
+
+
 def test_where_dkms_builds_it_comes_first() -> None:
     built = {"nvidia__kernel__packages": (("nvidia-dkms-570", "1", "ii"), ("linux-modules-nvidia-570-x", "1", "ii"))}
     found = fixes("driver.built-for-another-kernel", unloaded(**(READY | built)))

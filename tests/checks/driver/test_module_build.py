@@ -57,6 +57,21 @@ def test_what_is_missing_is_installed(line: str, names: str) -> None:
     assert commands == [(f"sudo apt-get install {names}", BUILD, "sudo modprobe nvidia")]
 
 
+def test_a_full_disk_that_stopped_a_package_in_its_configuration() -> None:
+    half = (("nvidia-dkms-570", "570.169-0ubuntu1", "iF"),)
+    _, commands = found(failed("cp: error writing 'nv.o': No space left on device", nvidia__kernel__packages=half))
+    assert commands[0][1:3] == ("sudo dpkg --configure -a", "sudo apt-get --fix-broken install")
+
+
+def test_an_older_kernel_that_is_installed_is_named() -> None:
+    line = "nvidia/nv-mmap.c:400:20: error: implicit declaration of function 'follow_pfn'"
+    older = {"nvidia__kernel__other_kernels": (), "host__kernel__others": ("6.5.0-14-generic",)}
+    fixes = catalogue.load(["driver.dkms-build-failed"])[0].fixes_for(failed(line, **older))
+    boot = next(fix for fix in fixes if "6.5.0-14-generic" in fix.message)
+    assert boot.commands[-1] == "sudo reboot"
+    assert f"remove the packages of kernel {KERNEL}" in boot.message
+
+
 def test_the_first_error_decides() -> None:
     later = "nvidia/nv.c:12:9: error: implicit declaration of function 'strlcpy'"
     problem, _ = found(failed("/tmp/cc1.s: No space left on device", later))

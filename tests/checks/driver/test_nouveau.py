@@ -7,9 +7,10 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Problem
 from tests.builders import ask, nvidia_host
-from tests.checks.nvidia_machines import WHY, disk, event, having, unloaded
+from tests.checks.nvidia_machines import OTHER, WHY, disk, event, having, unloaded
 from tests.checks.test_roots import roots
 
+OLDER, NEWER = "6.5.0-14-generic", "6.11.0-9-generic"
 NOUVEAU = unloaded(pci__0__driver="nouveau", nvidia__kernel__blacklists=("nouveau",))
 
 
@@ -50,3 +51,54 @@ def test_a_card_that_the_driver_dropped_stays_with_nouveau() -> None:
     assert roots(facts) == {"driver.gpu-dropped": "fail"}
     displays = having(nvidia_host(2), pci__0__driver="nouveau", pci__0__generation="Maxwell", gpus__0__address="x")
     assert ask(catalogue.load(["driver.gpu-dropped"])[0], displays) == [("pass", "")]
+
+
+FULL = {"host__kernel__boot_free": 6 << 20, "host__kernel__initramfs": 30 << 20, "host__kernel__others": (OLDER, OTHER)}
+
+
+@pytest.mark.parametrize(
+    ("others", "commands", "room"),
+    [
+        (
+            (OLDER, OTHER),
+            ("df -h /boot", f"sudo apt-get purge linux-image-{OLDER}"),
+            f"kernel {OLDER}, which is not running, is removed for it",
+        ),
+        ((NEWER,), ("df -h /boot",), "free space there first"),
+        (WHY, ("df -h /boot",), "free space there first"),
+    ],
+)
+def test_a_full_boot_partition_keeps_the_old_initial_ram_disk(others: Any, commands: Any, room: str) -> None:
+    facts = having(NOUVEAU, **(FULL | {"host__kernel__others": others}))
+    one = catalogue.load(["driver.nouveau-in-the-way"])[0]
+    assert "/boot has no room" in ask(one, facts)[0][1]
+    fix = one.fixes_for(facts)[0]
+    assert fix.commands == (*commands, "sudo update-initramfs -u", "sudo reboot")
+    assert f"/boot has 6 MiB left, and the new initial RAM disk needs 30 MiB: {room}." in fix.message
+
+
+def test_with_room_or_without_a_size_nothing_is_said_of_boot() -> None:
+    one = catalogue.load(["driver.nouveau-in-the-way"])[0]
+    for change in ({"host__kernel__boot_free": 31 << 20}, {"host__kernel__initramfs": None}):
+        facts = having(NOUVEAU, **(FULL | change))
+        assert "/boot" not in ask(one, facts)[0][1] + one.fixes_for(facts)[0].message
+
+
+MESA = {"nvidia__kernel__glx": "/usr/lib/mesa-diverted", "nvidia__kernel__blacklists": ()}
+
+
+def test_debians_alternative_takes_the_blacklist_away() -> None:
+    facts = having(NOUVEAU, **MESA)
+    assert roots(facts) == {"driver.glx-alternative": "fail"}
+    fix = catalogue.load(["driver.glx-alternative"])[0].fixes_for(facts)[0]
+    assert fix.commands == ("sudo update-alternatives --auto glx", "sudo update-initramfs -u", "sudo reboot")
+    chosen = having(facts, nvidia__kernel__glx="/usr/lib/nvidia")
+    assert roots(chosen) == {"driver.nouveau-in-the-way": "fail"}
+
+
+def test_a_driver_that_works_beside_mesas_alternative_is_right() -> None:
+    working = having(nvidia_host(), **MESA)
+    assert ask(catalogue.load(["driver.glx-alternative"])[0], working) == [("pass", "")]
+    loaded = ("nvidia", "nvidia_modeset")
+    without = having(working, nvidia__kernel__modules=loaded, nvidia__cuda__code=999)
+    assert ask(catalogue.load(["driver.glx-alternative"])[0], without)[0][0] == "problem"
