@@ -100,9 +100,9 @@ def _explain(arguments: argparse.Namespace, argv: list[str], ended: "ProgramResu
     """Say on standard error why it failed."""
     log = ended.tail.log()
     _ending(log, ended)
-    from gpudoctor.cli.own_path import typeable
+    from gpudoctor.cli.own_path import typeable, with_script
 
-    report = typeable(_report(arguments, argv, log))
+    report = with_script(typeable(_report(arguments, argv, log)), argv)
     from gpudoctor.cli.terminal import colours, columns
     from gpudoctor.report.renderers.symptom_text import render
 

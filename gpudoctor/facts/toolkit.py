@@ -45,6 +45,7 @@ class NamedPath(msgspec.Struct, frozen=True, kw_only=True):
 
     variable: str  # "TRITON_PTXAS_PATH"
     path: str
+    real: str = ""  # its links resolved; empty: it is not there, or not a path
     exists: Maybe[bool] = NOT
 
 

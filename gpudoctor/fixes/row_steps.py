@@ -271,7 +271,8 @@ def _for_this_gpu(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
     choice = torch_choice(facts, found[0])
     if choice is None:
         return lines
-    return tuple(one if _NUMBERED.search(one) else _TORCH_INDEX.sub(choice.index, one) for one in lines)
+    stays = (bool(_NUMBERED.search(one)) or one.startswith("export PIP_") for one in lines)
+    return tuple(one if keep else _TORCH_INDEX.sub(choice.index, one) for one, keep in zip(lines, stays, strict=True))
 
 
 def _with_toolkit(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:

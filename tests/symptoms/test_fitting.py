@@ -9,6 +9,7 @@ import pytest
 import gpudoctor
 import gpudoctor.checks
 from gpudoctor.facts import Distribution, Facts, Host, Python
+from gpudoctor.fixes import row_steps
 from gpudoctor.fixes.row_steps import alternatives, steps
 from gpudoctor.knowledge.symptoms import Symptom, SymptomFix, symptoms
 from gpudoctor.maybe import Unknown
@@ -374,3 +375,8 @@ def test_a_line_as_windows_takes_it(line: str, typed: str) -> None:
 )
 def test_what_no_shell_of_windows_takes_is_left_out(line: str) -> None:
     assert fitting(NO_STEPS, PORTABLE, (FixEntry("Do it.", (line,)),)) == ()
+
+
+def test_the_index_of_a_build_that_was_asked_for_stays() -> None:
+    line = "export PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu118"
+    assert row_steps.commands(SymptomFix(message="Name it.", commands=(line,)), UBUNTU) == (line,)

@@ -39,7 +39,9 @@ def _named(machine: Machine) -> Iterator[NamedPath]:
         value = env.get(row.name, "")
         path = _program(value) if row.kind == "compiler" else value
         if path.startswith("/"):
-            yield NamedPath(variable=row.name, path=path, exists=machine.exists(path))
+            there = machine.exists(path)
+            real = machine.real(path) if there else ""
+            yield NamedPath(variable=row.name, path=path, real=real, exists=there)
         elif path and row.kind == "compiler" and "/" not in path:
             yield NamedPath(variable=row.name, path=path, exists=machine.which(path) is not None)
 

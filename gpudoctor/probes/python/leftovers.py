@@ -41,12 +41,20 @@ def _hollow(
     lie = [entry for entry in sites if module in entry.names and names.of(f"{entry.path}/{module}")]
     if not lie or any(offer(machine, entry, module, names) for entry in folders):
         return
+    if any(_has_as_namespace(machine, each, module) for each in found):
+        return
     for entry in lie:
         reported = any(
             each.package.directory == entry.path and module_of(each.package.name) == module for each in found
         )
         why = "no __init__.py" if reported else "no __init__.py and no metadata"
         yield Remnant(module=module, path=f"{entry.path}/{module}", reason=why)
+
+
+def _has_as_namespace(machine: Machine, found: FoundDistribution, module: str) -> bool:
+    """Whether a distribution brings files of the folder and no __init__.py, as sgl-kernel does with flash_attn/cute."""
+    record = f"\n{text_of(machine, f'{found.place}/RECORD')}"
+    return f"\n{module}/" in record and f"\n{module}/__init__.py," not in record
 
 
 def _shared(

@@ -102,10 +102,10 @@ def test_fedoras_repository_has_the_headers_of_its_newest_kernel_alone(kernel: s
 )
 def test_the_headers_of_another_debian_release_cannot_be_installed(kernel: str, order: list[str]) -> None:
     bookworm = Distribution(id="debian", version="12", name="Debian GNU/Linux 12 (bookworm)")
-    there = {"nvidia__kernel__on_disk": (), "nvidia__kernel__other_kernels": (disk(kernel="6.1.0-57-amd64"),)}
     ill = unloaded(
         host__distribution=bookworm, host__kernel__release=kernel, host__kernel__headers=False,
-        nvidia__kernel__dkms=(entry(),), **there,
+        nvidia__kernel__on_disk=(),
+        nvidia__kernel__other_kernels=(disk(kernel="6.1.0-57-amd64"),), nvidia__kernel__dkms=(entry(),),
     )  # fmt: skip
     found = [" ".join(commands) for commands in (one.commands for one in fixes("driver.headers-missing", ill))]
     assert [word in text for word, text in zip(order, found, strict=True)] == [True] * len(order)

@@ -7,6 +7,7 @@ import pytest
 from gpudoctor.check_engine import run
 from gpudoctor.checks.cuda.triton_ptxas_too_old import triton_ptxas_too_old
 from gpudoctor.facts import Facts, Nvcc, Package
+from gpudoctor.facts.toolkit import NamedPath
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change
 from tests.checks.healthy_nvidia import spark
@@ -56,3 +57,34 @@ def test_it_names_the_ptxas_that_is_here() -> None:
     assert verdict.fixes[0].commands == ("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",)
     (verdict,) = run(triton_ptxas_too_old, change(with_triton("3.5.0"), "toolkits.nvccs", WHY))
     assert verdict.fixes[0].action == "reinstall-package"
+
+
+PTXAS = "/usr/local/cuda-12.4/bin/ptxas"
+
+
+def selecting(triton: str, capability: str, variable: str = "TRITON_PTXAS_PATH", real: str = PTXAS) -> Facts:
+    """The same with a toolkit 12.4, whose ptxas a variable selects."""
+    facts = with_triton(triton, capability, **{variable: PTXAS})
+    named = NamedPath(variable=variable, path=PTXAS, real=real, exists=True)
+    facts = change(facts, "toolkits.named_paths", (named,))
+    return change(facts, "toolkits.installed", (("/usr/local/cuda-12.4", "12.4"), ("/usr/local/cuda-13.0", "13.0")))
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (selecting("3.5.1", "12.0"), "problem"),
+        (selecting("3.5.1", "8.9"), "pass"),
+        (selecting("3.5.1", "12.0", real="/usr/local/cuda-13.0/bin/ptxas"), "pass"),
+        (selecting("3.5.1", "12.0", real="/opt/ptxas"), "pass"),
+        (selecting("3.3.0", "12.0"), "pass"),  # which has another variable for it
+        (selecting("3.3.0", "12.0", "TRITON_PTXAS_BLACKWELL_PATH"), "problem"),
+        (selecting("3.6.0", "12.0"), "pass"),
+    ],
+)
+def test_a_variable_that_selects_an_older_ptxas(facts: Facts, outcome: str) -> None:
+    (verdict,) = run(triton_ptxas_too_old, facts)
+    assert verdict.outcome == outcome
+    if outcome == "problem":
+        assert verdict.message.startswith(f"TRITON_PTXAS_{'BLACKWELL_' * ('BLACKWELL' in verdict.message)}PATH selects")
+        assert [c for c in verdict.fixes[0].commands if c.startswith("unset TRITON_PTXAS")]

@@ -87,6 +87,20 @@ def test_a_hollow_folder_is_a_remnant(reported: tuple[FoundDistribution, ...], w
     assert found == (Remnant(module="torch", path=f"{SITE}/torch", reason=why),)
 
 
+def test_a_folder_that_another_package_brings_without_init_is_no_remnant() -> None:
+    """sgl-kernel brings flash_attn/cute, and no flash_attn/__init__.py."""
+    own = claim("quack-kernels")
+    record = f"{own.place}/RECORD"
+    files = {
+        f"{SITE}/flash_attn/cute/interface.py": "",
+        record: "flash_attn/cute/interface.py,,\n",
+    }
+    machine = RecordedMachine(files)
+    assert remnants(machine, folders(machine, SITE), (own,), DirectoryNames(machine)) == ()
+    broken = RecordedMachine(files | {record: "flash_attn/__init__.py,,\nflash_attn/cute/interface.py,,\n"})
+    assert [r.module for r in remnants(broken, folders(broken, SITE), (own,), DirectoryNames(broken))] == ["flash_attn"]
+
+
 @pytest.mark.parametrize(
     ("name", "module"),
     [
