@@ -1,6 +1,7 @@
 """A GPU had memory errors that its ECC could not correct."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.fixes.card_firmware import ask_vendor
 from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.maybe import phrase
@@ -12,7 +13,7 @@ _CONTAINED, _OTHERS = (94,), (48, 95, 140, 171, 172)
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    verify = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER", "-i", on.number)
+    verify = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER,PAGE_RETIREMENT", "-i", on.number)
     reset = Fix(
         "Drain the GPU (no program may use it), reset it, and start the programs again; run a memory test on it.",
         (*reset_commands(on), query("dcgmi", "diag", "-r", "3", root=True)),
@@ -55,12 +56,21 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
     codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
     message = (
         f"{on.name} had {number}uncorrectable ECC error{'' if count == 1 else 's'} since the driver was "
-        f"loaded{f' (Xid {codes})' if codes else ''}.{_blocked(on)}"
+        f"loaded{f' (Xid {codes})' if codes else ''}.{_reach(grave, contained)}{_blocked(on)}"
     )
     # The count restarts with a reset: at 0, and with a GPU that has worked for a day since, it is over.
     over = count == 0 and on.passed((*grave, *contained))
     severity = Severity.ADVICE if over else None if grave else Severity.WARNING
     return Problem(message, texts((*grave, *contained)), severity=severity)
+
+
+def _reach(grave: tuple[LogEvent, ...], contained: tuple[LogEvent, ...]) -> str:
+    """Which programs are affected: NVIDIA's Xid catalog calls 94 contained, 95 uncontained."""
+    if any(event.code == 95 for event in grave):
+        return " Xid 95 is uncontained: every program on this GPU is affected."
+    if contained and not grave:
+        return " Xid 94 is contained: only the program that used that memory was stopped."
+    return ""
 
 
 def _blocked(on: OnAddress) -> str:

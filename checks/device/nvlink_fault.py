@@ -25,8 +25,8 @@ _LATER = (
         verify=query("nvidia-smi", "nvlink", "--status"),
     ),
     Fix(
-        "If it happens again: check the NVLink cables or bridge, collect a report, and ask the vendor's support to "
-        "replace the GPU, its board or a switch.",
+        "If it happens again: check the bridge where PCIe cards have one, collect a report, and ask the vendor's "
+        "support to replace the GPU, its board or a switch.",
         (query("nvidia-smi", "nvlink", "-e"), query("nvidia-bug-report.sh", root=True)),
         "ask-vendor",
         root=True,
@@ -37,7 +37,7 @@ _LATER = (
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     status = query("nvidia-smi", "nvlink", "--status")
-    message = "Drain the node, stop the programs on its GPUs, and reset the GPUs: links join two of them."
+    message = "Drain the node, stop the programs on its GPUs, and reset the GPUs at both ends of the link."
     return (Fix(message, (status, *reset(facts)), "reset-gpu", root=True, verify=status), *_LATER)
 
 
