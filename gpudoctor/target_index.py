@@ -124,9 +124,9 @@ TARGETS = {
         "rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission rocm.kfd-refused rocm.no-topology rocm.not-loaded "
         "rocm.only-root-opens rocm.override-left-on rocm.override-of-another-isa rocm.partitions-differ "
         "rocm.partitions-missing rocm.pcie-atomics rocm.render-node-closed rocm.repository-of-another-release "
-        "rocm.runtime-unloadable rocm.small-bar rocm.ttm-limit-not-in-effect visibility.hip-hides-all "
-        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
-        "visibility.rocr-and-hip"
+        "rocm.runtime-unloadable rocm.small-bar rocm.ttm-limit-not-in-effect rocm.unknown-option "
+        "visibility.hip-hides-all visibility.hip-integrated-first visibility.hip-out-of-range "
+        "visibility.hip-selects-integrated visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -378,6 +378,7 @@ ONLY_WITH = {
     "rocm.space-in-path": ("targets:torches", "pythons.frameworks.variant=rocm"),
     "rocm.system-rocblas-without-gfx": ("queries.gfx:blas_gpus", "amd.blas"),
     "rocm.ttm-limit-not-in-effect": ("targets:amd_compute", "amd.ttm_asked"),
+    "rocm.unknown-option": ("targets:amd_compute", "log.events.kind=unknown-parameter"),
     "rocm.wsl-runtime": ("", "host.wsl=2"),
     "tensorflow.arch-missing": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.driver-too-old": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),

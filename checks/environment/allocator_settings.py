@@ -40,6 +40,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     return (*fixes, unset(on.facts, name, verify=verify))
 
 
+# c10/core/AllocatorConfig.h and c10/cuda/CUDAAllocatorConfig.h, and the variable itself.
+_READERS = ("AllocatorConfig", "CUDAAllocatorConfig", "ConfigTokenizer", VARIABLE, NEWER)
+
+
 @check(
     title="PyTorch rejects PYTORCH_CUDA_ALLOC_CONF",
     severity=Severity.ERROR,
@@ -68,4 +72,6 @@ def allocator_settings(on: OnFramework) -> Problem | None:
     wrong = [why for one in settings(env[name]) if (why := _wrong(on, one))]
     if not wrong:
         return None
-    return Problem(f"{on.name} rejects {name}: {wrong[0]}.", (f"{name}={env[name]}", *wrong[1:]))
+    evidence = (f"{name}={env[name]}", *wrong[1:])
+    # Some releases read it while they are imported: an import fails by it where the error names its reader.
+    return Problem(f"{on.name} rejects {name}: {wrong[0]}.", evidence, breaks=(name,), words=_READERS)

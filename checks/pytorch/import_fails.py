@@ -46,6 +46,7 @@ import_fails = starting.import_fails(
     PYTORCH,
     __name__,
     fixes=_fixes,
+    also=("environment.allocator-settings",),
     references=("https://pytorch.org/get-started/locally/", "https://github.com/pytorch/pytorch/issues/123097"),
     validated_on=("simulated 2026-11",),
 )

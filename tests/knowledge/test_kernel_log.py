@@ -120,6 +120,8 @@ LINES = [
      RecognizedLine("ibt-trap", module="nvidia", text="_portMemAllocatorAllocNonPagedWrapper+0x0/0x10")),
     ("NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359",
      RecognizedLine("driver-no-memory", text="Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359")),
+    ("amdgpu: unknown parameter 'gtt_size' ignored",
+     RecognizedLine("unknown-parameter", module="amdgpu", text="gtt_size")),
     ("nvidia: unknown parameter 'NVreg_EnableGpuFirmwares' ignored",
      RecognizedLine("unknown-parameter", module="nvidia", text="NVreg_EnableGpuFirmwares")),
     ("i915: unknown parameter 'max_vfs' ignored",

@@ -170,7 +170,8 @@ ILL = [
         "device.ecc-uncorrected",
         logged(xid(95), facts=having(REMAP, gpus__0__recovery_action="reset")),
         f"{FIRST} had 14 uncorrectable ECC errors since the driver was loaded (Xid 95). Xid 95 is uncontained: every "
-        "program on this GPU is affected. Since then the driver requires recovery (reset) before new programs can use it.",
+        "program on this GPU is affected. Since then the driver requires recovery (reset) before new programs can use "
+        "it.",
     ),
     (
         "device.exclusive-mode",
