@@ -37,7 +37,8 @@ TARGETS = {
     "queries.clusters:nodes_to_be": "cluster.cri-disabled",
     "queries.clusters:slurm_nodes": "cluster.gpu-plugin-missing cluster.gres-not-declared",
     "queries.containers:container_host": (
-        "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
+        "container.cdi-generation-crashes container.gvisor-driver-unknown container.no-cgroups-ignored "
+        "container.toolkit-broken"
     ),
     "queries.containers:docker_host": (
         "container.bpf-hardened container.docker-config-broken container.docker-snap container.no-cgroups "
@@ -218,6 +219,7 @@ ONLY_WITH = {
     "container.cdi-without-mig": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.docker-desktop-linux": ("", "queries.containers:engine_host", "containers.docker"),
     "container.gpus-without-nvidia": ("", "queries.containers:engine_host", "containers.docker"),
+    "container.gvisor-driver-unknown": ("queries.containers:container_host", "containers.gvisor_drivers"),
     "container.nested-needs-no-cgroups": ("", "containers.docker", "queries.containers:nvidia_container"),
     "container.podman-too-old": ("", "queries.containers:engine_host", "containers.podman", "containers.cdi"),
     "container.rdma-not-passed": ("targets:machine", "host.environment=NCCL_IB_HCA,NCCL_IB_DISABLE,NCCL_NET,NCCL_NET_PLUGIN,FI_PROVIDER"),

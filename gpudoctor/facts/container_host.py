@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gpudoctor.facts.text_types import Small
+from gpudoctor.facts.text_types import Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -66,6 +66,9 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     cdi_gone: tuple[CdiGone, ...] = ()  # what is known to be missing of what NVIDIA's specifications name
     enroot_hook: Maybe[str | None] = NOT  # path of the hook by which enroot passes NVIDIA GPUs; None: there is none
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
+    # The driver versions that gVisor's nvproxy takes; None: no gVisor that passes GPUs on. And what turns it on.
+    gvisor_drivers: Maybe[tuple[Version, ...] | None] = None
+    gvisor_config: str | None = None  # "/etc/containerd/runsc.toml"
     refused: Maybe[tuple[RefusedContainer, ...]] = NOT  # containers that never ran for that; not asked by --quick
     bpf_jit_harden: Maybe[Small | None] = NOT  # net.core.bpf_jit_harden; None: only root reads it, and no file sets it
     kptr_restrict: Maybe[Small | None] = NOT  # kernel.kptr_restrict; None: the kernel has no such setting

@@ -84,6 +84,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         machine, specifications.fields, specifications.paths, wanted, quick
     )
     toolkit, toolkit_path, toolkit_error = _toolkit(machine, wanted, quick)
+    drivers, runsc_config = _gvisor(machine) if wanted else (None, None)
     return ContainerHost(
         docker=client,
         docker_version=daemon.field("server_version"),
@@ -114,11 +115,21 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         cdi_gone=specifications.gone,
         enroot_hook=_ENROOT if machine.exists(_ENROOT) else None,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
+        gvisor_drivers=drivers,
+        gvisor_config=runsc_config,
         refused=_refused(machine, client, daemon, quick),
         bpf_jit_harden=_bpf_jit_harden(machine) if client else None,
         kptr_restrict=whole(machine.line("/proc/sys/kernel/kptr_restrict") or ""),
         user_namespace=_user_namespace(machine),
     )
+
+
+def _gvisor(machine: Machine) -> tuple[Maybe[tuple[str, ...] | None], str | None]:
+    if machine.which("runsc", ("/usr/local/bin",)) is None:
+        return None, None
+    from gpudoctor.probes import gvisor  # few hosts have it
+
+    return gvisor.probe(machine)
 
 
 def _unknown(why: Unknown) -> ContainerHost:

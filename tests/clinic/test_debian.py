@@ -198,7 +198,7 @@ def test_headers_missing_then_built(debian: Root) -> None:
 
 
 def _with_the_other_alternative(debian: Root) -> None:
-    debian.prepare("update-alternatives --set glx /usr/lib/mesa-diverted")
+    debian.prepare(f"{INSTALL} glx-alternative-mesa\nupdate-alternatives --set glx /usr/lib/mesa-diverted")
     found = _first(debian.check(), "driver.glx-alternative")
     assert "driver.nouveau-in-the-way" in found["explains"]
     done = debian.type(_typed(found["fixes"][0]))

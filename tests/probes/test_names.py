@@ -52,7 +52,18 @@ def test_rdma_devices() -> None:
 )
 def test_named_paths(env: dict[str, str], found: tuple[tuple[str, str, bool], ...]) -> None:
     machine = RecordedMachine({"/usr/bin/gcc": "", "/cuda/nvvm/libdevice/libdevice.10.bc": ""}, env=env)
-    assert named_paths(machine) == tuple(NamedPath(variable=v, path=p, exists=e) for v, p, e in found)
+    assert tuple((one.variable, one.path, one.exists) for one in named_paths(machine)) == found
+
+
+def test_the_links_of_a_named_path_are_resolved() -> None:
+    links = {"/usr/local/cuda": "/usr/local/cuda-12.4"}
+    named = "/usr/local/cuda/bin/ptxas"
+    machine = RecordedMachine(
+        {"/usr/local/cuda-12.4/bin/ptxas": ""}, links=links, env={"TRITON_PTXAS_PATH": named, "CC": "/gone/gcc"}
+    )
+    real = "/usr/local/cuda-12.4/bin/ptxas"
+    assert NamedPath(variable="TRITON_PTXAS_PATH", path=named, real=real, exists=True) in named_paths(machine)
+    assert NamedPath(variable="CC", path="/gone/gcc", exists=False) in named_paths(machine)
 
 
 @pytest.mark.parametrize("row", variables().paths.rows, ids=lambda row: row.name)
