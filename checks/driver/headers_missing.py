@@ -31,11 +31,25 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=query("nvidia-smi"),
     )
-    ready = module_build.with_built_kernel(facts)
+    built = module_build.with_built_kernel(facts)
+    ready = () if built is None else (built,)
+    if facts.nvidia.kernel.headers_offered is False:
+        return (*ready, *_with_newest_kernel(facts), _of_that_kernel(facts))
     rest = (own, *_with_newest_kernel(facts))
-    if ready is None:
-        return rest
-    return (ready, *rest) if module_build.is_of_another_release(facts) else (*rest, ready)
+    return (*ready, *rest) if module_build.is_of_another_release(facts) else (*rest, *ready)
+
+
+def _of_that_kernel(facts: Facts) -> Fix:
+    """What a kernel needs that was compiled here, or whose package source is gone."""
+    release = system.kernel_of(facts)
+    message = (
+        f"Install the headers package that was made together with kernel {release} (`make bindeb-pkg` makes "
+        f"linux-headers-{release}), or keep its source tree where /lib/modules/{release}/build leads. Then build the "
+        "module with DKMS."
+    )
+    commands = tuple(one for one in module.build_commands(facts) if one not in module.headers(facts))
+    verify = query("nvidia-smi")
+    return Fix(message, (*commands, as_root("modprobe", "nvidia")), "reinstall-package", root=True, verify=verify)
 
 
 def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
@@ -49,10 +63,10 @@ def _with_newest_kernel(facts: Facts) -> tuple[Fix, ...]:
         program, archive, builds = "dnf", "Fedora's repository", "for which akmods or DKMS builds the module"
     else:
         return ()
-    message = (
-        f"If {program} does not find them, because {archive} no longer has the headers of an older kernel: install the "
-        f"newest kernel with its headers, {builds}, then reboot."
-    )
+    why = f"If {program} does not find them, because {archive} no longer has the headers of an older kernel: install"
+    if facts.nvidia.kernel.headers_offered is False:
+        why = "Install"
+    message = f"{why} the newest kernel with its headers, {builds}, then reboot."
     return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
@@ -79,5 +93,7 @@ def headers_missing(facts: Facts) -> Problem | None:
         return None
     release = system.kernel_of(facts)
     message = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."
+    if kernel.headers_offered is False:
+        message += " No package source here has them."
     seen = f"/lib/modules/{release}/build has no Makefile"
     return Problem(message, (*kernel_lines(facts), seen, *facts.nvidia.kernel.dkms_errors[:3]))

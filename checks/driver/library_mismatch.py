@@ -64,7 +64,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _new_initramfs(facts: Facts, rebuild: Tasks, version: str) -> Fix:
     release = system.kernel_of(facts)
-    if system.family_of(facts) == "debian":
+    if system.family_of(facts) == "debian" and facts.host.kernel.by_dracut is not True:
         rebuild = (as_root("update-initramfs", "-u", "-k", release),)
     return Fix(
         f"Rebuild the initial RAM disk (initramfs) of kernel {release} with module {version}, then reboot: a reboot "

@@ -32,6 +32,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     firmware_loader: Maybe[bool] = NOT  # it can load firmware files: CONFIG_FW_LOADER
     modules: Maybe[bool] = NOT  # its own modules lie under /lib/modules; False: an update removed them
     others: Maybe[tuple[str, ...]] = NOT  # releases of the other installed kernels, the newest last
+    by_dracut: Maybe[bool] = NOT  # dracut makes the initial RAM disks here, and there is no update-initramfs
     # Room on the file system of /boot, and the size of the running kernel's initial RAM disk there; bytes.
     boot_free: Maybe[Count | None] = NOT
     initramfs: Maybe[Count | None] = NOT  # None: there is none by the name that the family gives it

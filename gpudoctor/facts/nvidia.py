@@ -41,6 +41,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     modules: Maybe[tuple[str, ...]] = NOT  # loaded ones that matter: nvidia, nvidia_uvm, nouveau, mlx5_ib ...
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
     other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
+    headers_offered: Maybe[bool | None] = None  # apt has the running kernel's missing headers; None: nobody asked
     dkms: Maybe[tuple[Dkms, ...] | None] = NOT  # None: dkms is not installed
     dkms_unlisted: tuple[str, ...] = ()  # sources that DKMS could build and does not list: "nvidia/560.35.03"
     dkms_errors: tuple[str, ...] = ()  # the telling lines of make.log, or of akmods's log of a failed build

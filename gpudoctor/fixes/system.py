@@ -147,6 +147,8 @@ def initramfs(facts: Facts) -> tuple[Command, ...]:
     """
     if is_image(facts):
         return ()
+    if facts.host.kernel.by_dracut is True and family_of(facts) in ("debian", None):
+        return (as_root("dracut", "--force"),)
     return {
         "debian": (as_root("update-initramfs", "-u"),),
         "fedora": (as_root("dracut", "--force"),),

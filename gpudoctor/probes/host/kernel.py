@@ -42,6 +42,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None, ubu
         firmware_loader=_firmware_loader(machine, release, inside),
         modules=_modules(machine, release, inside or wsl is not None),
         others=_others(machine, release, inside or wsl is not None),
+        by_dracut=_by_dracut(machine, inside or wsl is not None),
         boot_free=room,
         initramfs=image,
         extra_modules=_extra(machine, release, inside or wsl is not None) if ubuntu else None,
@@ -126,6 +127,14 @@ def _others(machine: Machine, release: str, foreign: bool) -> Maybe[tuple[str, .
     found = {name for base in MODULE_FOLDERS for name in machine.names(base) if name[:1].isdigit()} - {release}
     newest = sorted(found, key=numbers_in)[-_MOST_KERNELS:]
     return tuple(name for name in newest if _has_modules(machine, name))
+
+
+def _by_dracut(machine: Machine, foreign: bool) -> Maybe[bool]:
+    """On Debian and Ubuntu dracut can take the place of initramfs-tools; some releases of it bring update-initramfs."""
+    if foreign:
+        return Unknown("the kernel is the host's, and so are its initial RAM disks")
+    there = any(machine.exists(f"{folder}/dracut") for folder in ("/usr/bin", "/usr/sbin"))
+    return there and not machine.exists("/usr/sbin/update-initramfs")
 
 
 def _boot(machine: Machine, release: str, foreign: bool) -> tuple[Maybe[int | None], Maybe[int | None]]:

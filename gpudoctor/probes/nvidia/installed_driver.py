@@ -43,6 +43,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         now,
         on_disk=disk,
         other_kernels=others,
+        headers_offered=_headers_offered(machine, host, now, disk, release),
         dkms=dkms,
         dkms_unlisted=() if inside or wsl or consistent else nvidia_dkms.unlisted(machine, dkms),
         dkms_errors=failed or nvidia_dkms.errors(machine, dkms, release),
@@ -62,6 +63,15 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         **msgspec.structs.asdict(services.probe(machine, host, cards)),
     )
     return found if inside or wsl else msgspec.structs.replace(found, signer_enrolled=_enrolled(machine, host, found))
+
+
+def _headers_offered(machine: Machine, host: Host, now: NvidiaKernel, disk: Disk, release: str) -> Maybe[bool | None]:
+    """Apt is asked only where the module cannot be built without them."""
+    if now.loaded is not None or disk or host.kernel.headers is not False:
+        return None
+    from gpudoctor.probes.nvidia import kernel_headers
+
+    return kernel_headers.offered(machine, host, release)
 
 
 def _enrolled(machine: Machine, host: Host, now: NvidiaKernel) -> Maybe[bool | None]:

@@ -102,3 +102,9 @@ def test_a_driver_that_works_beside_mesas_alternative_is_right() -> None:
     loaded = ("nvidia", "nvidia_modeset")
     without = having(working, nvidia__kernel__modules=loaded, nvidia__cuda__code=999)
     assert ask(catalogue.load(["driver.glx-alternative"])[0], without)[0][0] == "problem"
+
+
+def test_dracut_rebuilds_it_where_it_took_the_place_of_initramfs_tools() -> None:
+    facts = having(NOUVEAU, host__kernel__by_dracut=True)
+    fix = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(facts)[0]
+    assert fix.commands == ("sudo dracut --force", "sudo reboot")
