@@ -34,7 +34,7 @@ def _windows(facts: Facts) -> bool:
 
 def _shared(facts: Facts) -> bool:
     found = facts.cluster
-    of_pods = found.kubelet is True or found.cri_disabled is not None
+    of_pods = found.kubelet is True or found.cri_disabled is not None or found.newer_drop_in is not None
     of_jobs = isinstance(found.scheduler, str) or isinstance(found.client, str) or found.slurm_node is not None
     return of_jobs or of_pods
 

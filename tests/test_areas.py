@@ -88,7 +88,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
     made_for = {
         **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), nvidia),
         "wsl": {"windows_gpu", "wsl_machine", "_distributions", "_builds"},
-        "cluster": {"jobs", "members", "kubernetes_nodes", "nodes_to_be", "slurm_nodes"},
+        "cluster": {"jobs", "members", "kubernetes_nodes", "nodes_to_be", "slurm_nodes", "importing_newer"},
         "cloud": {"gpu_instances", "cpu_instances", "notebooks", "virtual_gpus"},
         "intel": {
             "cards_to_drive",

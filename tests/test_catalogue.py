@@ -13,7 +13,7 @@ from gpudoctor.facts import Facts
 # Names that are written so by those who made them.
 LOWER_CASE = {
     "bitsandbytes", "cuDNN", "import", "jax-metal", "tensorflow-metal", "libNVVM", "libcuda.so", "libdevice.10.bc",
-    "libnvrtc",
+    "gVisor", "libnvrtc",
     "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "ptxas", "tensorflow-gpu",
 }  # fmt: skip
 LOWER_CASE.add("torchvision")

@@ -331,27 +331,6 @@ def test_whether_the_kernel_loads_firmware(files: dict[str, str | bytes], loads:
     assert host(files).kernel.firmware_loader == loads
 
 
-@pytest.mark.parametrize(
-    ("files", "by_dracut"),
-    [
-        ({"/usr/bin/dracut": ""}, True),
-        ({"/usr/bin/dracut": "", "/usr/sbin/update-initramfs": ""}, False),
-        ({"/usr/sbin/update-initramfs": ""}, False),
-        ({}, False),
-    ],
-)
-def test_what_makes_the_initial_ram_disk(files: dict[str, str | bytes], by_dracut: bool) -> None:
-    assert host(files).kernel.by_dracut is by_dracut
-
-
-def test_the_room_in_boot() -> None:
-    image = "/boot/initrd.img-6.8.0-60-generic"
-    kernel = host({image: "x"}, spaces={"/boot": Space(1 << 30, 6 << 20)}).kernel
-    assert (kernel.boot_free, kernel.initramfs) == (6 << 20, 1)
-    kernel = host(spaces={}).kernel
-    assert (kernel.boot_free, kernel.initramfs) == (None, None)
-
-
 def test_shm() -> None:
     found = host(
         statuses={"/dev/shm": Status(0o1777, 0, 0, 40, 0, 0, True)}, spaces={"/dev/shm": Space(64 << 20, 60 << 20)}

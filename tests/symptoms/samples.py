@@ -108,7 +108,6 @@ SAMPLES = [
     Sample("cuda-stub", trace(UNEXPECTED.format("34: CUDA driver is a stub library"), "torch/cuda/__init__.py")),
     Sample("cuda-busy", "CUDA error: all CUDA-capable devices are busy or unavailable"),
     Sample("cuda-ordinal", trace("RuntimeError: CUDA error: invalid device ordinal", "torch/cuda/__init__.py")),
-    Sample("accelerate-rtx-4000", "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P"),
     Sample("cuda-init", "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu."),
     Sample("cuda-os-call", UNEXPECTED.format("304: OS call failed or operation not supported on this OS")),
     Sample("cuda-not-ready", trace(UNEXPECTED.format("802: system not yet initialized"), "torch/cuda/__init__.py")),

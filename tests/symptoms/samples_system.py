@@ -298,6 +298,7 @@ SYSTEM = [
     Sample("vllm-quantization", "ValueError: The quantization method awq_marlin is not supported for the current GPU. Minimum capability: 80. Current capability: 75."),
     Sample("vllm-model-unknown", "ValueError: Model architectures ['Qwen3ForCausalLM'] are not supported for now. Supported architectures: dict_keys"),
     Sample("vllm-max-len", "ValueError: User-specified max_model_len (65536) is greater than the derived max_model_len (32768)"),
+    Sample("accelerate-rtx-4000", "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P"),
     Sample("sglang-no-cuda-folder", "RuntimeError: Could not find CUDA lib directory."),
     Sample("sglang-memory", "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."),
     Sample("tgi-prefill", "RuntimeError: Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`"),

@@ -27,19 +27,19 @@ PROGRAMS = frozenset(
     SUSEConnect akmods amd-smi apiclient apptainer apt apt-config apt-get apt-mark arch aws awk az boltctl brew bsub
     cat cc chmod clinfo compute-sanitizer conda cp curl dcgmi devmgmt.msc df distrobox dkms dmesg dnf docker dpkg
     dracut du echo enroot env envycontrol flatpak free fuser fwupdmgr getfacl gpg gpudoctor grep grub-mkconfig
-    grub2-mkconfig grubby head id install ipmitool journalctl kill kmodgenca kubectl ldconfig ln ls lsmod lspci lxc
+    grub-reboot grub2-mkconfig grubby head id install ipmitool journalctl kill kmodgenca kubectl ldconfig ln ls lsmod lspci lxc
     mkdir mkinitcpio mknod modinfo modprobe mokutil mount mv nano nixos-rebuild notepad.exe nproc numactl nvcc
     nvidia-bug-report.sh nvidia-ctk nvidia-cuda-mps-control nvidia-imex-ctl nvidia-modprobe nvidia-settings
     nvidia-smi nvidia-uninstall optimus-manager optirun pacman pct pip pixi podman poetry poweroff prime-select ps
-    py py-spy python python3 qsub reboot rm rmmod rocminfo rpm-ostree sbatch sed service setpci setsebool sh snap
+    py py-spy python python3 qsub reboot rm rmmod rocminfo rpm-ostree runsc sbatch sed service setpci setsebool sh snap
     softwareupdate sort srun sudoedit supergfxctl sycl-ls sysctl system76-power system_profiler systemctl
     systemd-cgls systemd-nspawn tail taskset tee timeout toolbox udevadm uname update-alternatives update-grub
     update-initramfs update-secureboot-policy uptime usermod gpasswd uv wc winget wsl wsl.exe xargs yay yum zypper
     ulimit
     """.split()  # noqa: SIM905
 )
-# Programs whose words are programs of another language.
-_CODE = ("awk", "sh", "sed", "python", "grep", "cmd")
+# Programs whose words are programs of another language, or titles of a menu.
+_CODE = ("awk", "sh", "sed", "python", "grep", "cmd", "grub-reboot")
 # Programs that change something whatever their words are.
 _CHANGES = frozenset(
     ("rm", "mv", "cp", "ln", "tee", "modprobe", "rmmod", "chmod", "kill", "reboot", "poweroff", "mount")

@@ -355,15 +355,6 @@ def test_the_hypervisor_decides_how_a_window_is_given() -> None:
     assert "Above 4G Decoding" in one.fixes_for(unloaded(pci__0__bar1=0))[0].message
 
 
-def test_the_tool_that_switched_the_gpu_off_gives_it_back() -> None:
-    one = catalogue.load(["device.switched-off"])[0]
-    by_tool, by_hand = one.fixes_for(ENVY)
-    assert by_tool.commands == ("sudo envycontrol -s hybrid", "sudo reboot")
-    rule = "/etc/udev/rules.d/50-remove-nvidia.rules"
-    assert by_hand.commands == (f"sudo mv {rule} {rule}.off", "sudo reboot")
-    assert [f.commands[0] for f in one.fixes_for(having(ENVY, nvidia__kernel__switch="udev"))] == [by_hand.commands[0]]
-
-
 def test_a_window_that_the_driver_could_not_resize() -> None:
     one = catalogue.load(["device.bar-resize-failed"])[0]
     facts = unloaded(
@@ -396,14 +387,6 @@ def test_packages_that_are_left_over_next_to_another_vendors_card() -> None:
     integrated = having(facts, pci=tuple(msgspec.structs.replace(card, integrated=True) for card in facts.pci))
     assert run(one, integrated)[0].severity == "warn"
     assert run(one, having(facts, host__platform="laptop"))[0].severity == "warn"
-
-
-def test_a_tool_that_is_gone_is_not_typed() -> None:
-    (check,) = catalogue.load(["device.switched-off"])
-    assert check.fixes_for(ENVY)[0].commands[0] == "sudo envycontrol -s hybrid"
-    (fix,) = check.fixes_for(having(ENVY, nvidia__kernel__switch_lost=True))
-    assert fix.commands[0].startswith("sudo mv /etc/udev/rules.d/50-remove-nvidia.rules ")
-    assert fix.message.endswith("envycontrol, which left them, is not installed.")
 
 
 def test_a_reset_is_not_typed_where_the_driver_requires_a_reboot() -> None:

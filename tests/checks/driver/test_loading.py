@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from gpudoctor import catalogue
@@ -388,15 +387,3 @@ def test_open_modules_before_545_refuse_geforce() -> None:
     assert usual.commands[-1] == "sudo apt-get install nvidia-driver firmware-misc-nonfree"
     inside = having(facts, host__container="docker")
     assert next(fix for _, subject in one.targets(inside) for fix in one.fixes_for(subject)).place == "outside"
-
-
-def test_a_node_with_an_old_major_in_a_container_comes_from_its_specification() -> None:
-    nodes = having().nvidia.kernel.nodes
-    assert isinstance(nodes, tuple)
-    old = tuple(msgspec.structs.replace(n, major=511) if n.path == "/dev/nvidia-uvm" else n for n in nodes)
-    facts = having(
-        host__container="docker", nvidia__kernel__nodes=old, nvidia__kernel__uvm_major=509, nvidia__cuda__code=999
-    )
-    first, second = catalogue.load(["driver.uvm-missing"])[0].fixes_for(facts)
-    assert "cdi generate" in first.commands[0]
-    assert "recreate the container" in second.message

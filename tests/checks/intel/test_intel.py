@@ -270,14 +270,6 @@ def test_level_zero_missing(loader: Any, driver: Any, gpus: int, verdict: tuple[
     assert verdicts("intel.level-zero-missing", facts) == [verdict]
 
 
-def test_level_zero_where_the_framework_does_not_say() -> None:
-    silent = change(arc_host(xpu(0)), "pythons.0.frameworks.0.live.available", UNREADABLE)
-    ((outcome, message),) = verdicts("intel.level-zero-missing", change(silent, "intel.level_zero", None))
-    assert outcome == "problem"
-    assert message.endswith(" needs libze_intel_gpu.so.1 for Intel's GPUs, not found.")
-    assert verdicts("intel.level-zero-missing", silent) == [("pass", "")]
-
-
 def test_level_zero_is_installed_by_the_distributions_own_packages() -> None:
     facts = arc_host(xpu(0), intel__loader=None)
     (fix,) = run(CHECKS["intel.level-zero-missing"], facts)[0].fixes

@@ -224,33 +224,6 @@ def test_numpy_1_comes_with_what_else_the_import_lacks(numpy: Any, unmet: Any, e
     assert commands(unmet_requirement, facts).splitlines()[-1] == f"{PYTHON} -m pip install {expected}"
 
 
-HOME = "/root/.local/lib/python3.11/site-packages"
-HUB = UnmetRequirement(
-    package="transformers", version="4.57.6", requires="huggingface-hub<1.0,>=0.34.0", found="0.23.5"
-)
-
-
-@pytest.mark.parametrize(
-    ("user", "asking", "own", "hidden"),
-    [
-        (HOME, SITE, "0.36.2", True),
-        (None, SITE, "0.36.2", False),  # ~/.local takes no part
-        (HOME, HOME, "0.36.2", False),  # what asks for it would be gone as well
-        (HOME, SITE, "0.30.0", False),
-    ],
-)
-def test_what_lies_in_local_hides_a_right_release(user: str | None, asking: str, own: str, hidden: bool) -> None:
-    copies = (
-        package("huggingface-hub", "0.23.5", directory=HOME),
-        package("huggingface-hub", own),
-        package("transformers", "4.57.6", directory=asking),
-    )
-    facts = environment(torch(), packages=copies, user_site=user, unmet=(HUB,))
-    words = f" in ~/.local, which hides the environment's own {own}."
-    assert one(unmet_requirement, facts)[1].endswith(words) is hidden
-    assert ("export PYTHONNOUSERSITE=1" in commands(unmet_requirement, facts)) is hidden
-
-
 def test_what_other_checks_tell_of() -> None:
     facts = environment(torch(), packages=(package("triton", "3.1.0"),), unmet=(CUDNN, OLD_TRITON))
     assert one(unmet_requirement, facts) == ("pass", "")
