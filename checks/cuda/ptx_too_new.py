@@ -7,7 +7,7 @@ from gpudoctor.fixes import driver
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.knowledge import drivers
 from gpudoctor.knowledge.python_rules import RunTimePtx, python_rules
-from gpudoctor.maybe import known, phrase, present
+from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda, driver_words
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -32,10 +32,25 @@ class _Compiler(msgspec.Struct, frozen=True):
 def _compilers(on: OnPython) -> list[_Compiler]:
     names = {p.name: p.version for p in packages_of(on.python)}
     numba = next((n for n in ("numba-cuda", "numba") if n in names), None)
-    found = _nvvm(on) if numba and not any(n.startswith("pynvjitlink") for n in names) else None
+    linked = any(n.startswith("pynvjitlink") for n in names) or _links_with_nvjitlink(on, names)
+    found = _nvvm(on) if numba and not linked else None
     ours = [_Compiler(f"{numba} {names[numba]}", "NVVM", *found)] if numba and found else []
     users = ((row, one, _nvrtc(on, one.name)) for row, one in compiles_ptx(on.python))
     return ours + [_Compiler(f"{p.name} {p.version}", "NVRTC", *nvrtc, row) for row, p, nvrtc in users if nvrtc]
+
+
+# numba_cuda/numba/cuda/cudadrv/driver.py of the wheels 0.15 and 0.16: from then on cuda.core links, with nvJitLink where
+# that is installed, and the driver gets machine code. Without the bindings the driver itself links, from PTX.
+_BY_CUDA_CORE = (0, 16)
+_BINDING = "NUMBA_CUDA_USE_NVIDIA_BINDING"
+
+
+def _links_with_nvjitlink(on: OnPython, names: dict[str, str]) -> bool:
+    own, theirs = numbers(names.get("numba-cuda", ""))[:2], numbers(known_or(driver_cuda(on.facts), None) or "")[:1]
+    # Machine code of a newer major needs that major's driver.
+    linker = any(numbers(one.version)[:1] == theirs for one in wheels(on.python, "nvjitlink"))
+    parts = linker and "cuda-core" in names and "cuda-bindings" in names
+    return own >= _BY_CUDA_CORE and parts and on.facts.host.environment.get(_BINDING) != "0"
 
 
 def _nvrtc(on: OnPython, user: str) -> tuple[str, str] | None:

@@ -27,8 +27,8 @@ PROGRAMS = frozenset(
     SUSEConnect akmods amd-smi apiclient apptainer apt apt-config apt-get apt-mark arch aws awk az boltctl brew bsub
     cat cc chmod clinfo compute-sanitizer conda cp curl dcgmi devmgmt.msc df distrobox dkms dmesg dnf docker dpkg
     dracut du echo enroot env envycontrol flatpak free fuser fwupdmgr getfacl gpg gpudoctor grep grub-mkconfig
-    grub-reboot grub2-mkconfig grubby head id install ipmitool journalctl kill kmodgenca kubectl ldconfig ln ls lsmod lspci lxc
-    mkdir mkinitcpio mknod modinfo modprobe mokutil mount mv nano nixos-rebuild notepad.exe nproc numactl nvcc
+    grub-reboot grub2-mkconfig grubby head id install ipmitool journalctl kill kmodgenca kubectl ldconfig ln ls lsmod
+    lspci lxc mkdir mkinitcpio mknod modinfo modprobe mokutil mount mv nano nixos-rebuild notepad.exe nproc numactl nvcc
     nvidia-bug-report.sh nvidia-ctk nvidia-cuda-mps-control nvidia-imex-ctl nvidia-modprobe nvidia-settings
     nvidia-smi nvidia-uninstall optimus-manager optirun pacman pct pip pixi podman poetry poweroff prime-select ps
     py py-spy python python3 qsub reboot rm rmmod rocminfo rpm-ostree runsc sbatch sed service setpci setsebool sh snap

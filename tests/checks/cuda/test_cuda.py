@@ -280,6 +280,27 @@ def test_ptx_of_a_newer_major() -> None:
     assert one(ptx_too_new, environment(packages=wheels, facts=machine("13.0"))) == ("pass", "")
 
 
+@pytest.mark.parametrize(
+    ("numba", "linker", "outcome"),
+    [
+        ("0.20.0", "12.9.86", "pass"),
+        ("0.15.0", "12.9.86", "problem"),  # the driver links there
+        ("0.20.0", None, "problem"),
+        ("0.20.0", "13.0.88", "problem"),  # its machine code needs a driver of CUDA 13
+    ],
+)
+def test_numba_cuda_that_links_with_nvjitlink_gives_the_driver_no_ptx(
+    numba: str, linker: str | None, outcome: str
+) -> None:
+    own = [package("numba-cuda", numba), package("cuda-core", "0.3.2"), package("cuda-bindings", "12.9.2")]
+    own += [package("nvidia-cuda-nvcc-cu12", "12.9.86")]
+    own += [package("nvidia-nvjitlink-cu12", linker)] if linker else []
+    facts = environment(packages=tuple(own), facts=machine("12.4"))
+    assert one(ptx_too_new, facts)[0] == outcome
+    off = change(facts, "host.environment", {"NUMBA_CUDA_USE_NVIDIA_BINDING": "0"})
+    assert one(ptx_too_new, off)[0] == "problem"
+
+
 def test_compiler_too_new() -> None:
     facts = machine(toolkits=toolkit("12.4", gcc="gcc 15.1.1"))
     expected = "nvcc 12.4 (/usr/local/cuda-12.4) accepts gcc up to 13; the gcc on PATH is gcc 15.1.1."
