@@ -39,7 +39,7 @@ def _compilers(on: OnPython) -> list[_Compiler]:
     return ours + [_Compiler(f"{p.name} {p.version}", "NVRTC", *nvrtc, row) for row, p, nvrtc in users if nvrtc]
 
 
-# numba_cuda/numba/cuda/cudadrv/driver.py of the wheels 0.15 and 0.16: from then on cuda.core links, with nvJitLink where
+# numba_cuda/numba/cuda/cudadrv/driver.py of the wheels 0.15 and 0.16: from then on cuda.core links, by nvJitLink where
 # that is installed, and the driver gets machine code. Without the bindings the driver itself links, from PTX.
 _BY_CUDA_CORE = (0, 16)
 _BINDING = "NUMBA_CUDA_USE_NVIDIA_BINDING"

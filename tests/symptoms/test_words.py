@@ -228,6 +228,7 @@ FIXES = [
     ("missing_module", "ModuleNotFoundError: No module named 'sklearn.svm'", "pip install scikit-learn"),
     ("named_install", "ImportError: requires Accelerate: `pip install 'accelerate>=0.26.0'`", "accelerate>=0.26.0"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.5.1 (from versions: 2.6.0+cu124)", "uv venv --seed --python 3.12"),
+    ("pip_versions", "ERROR: Could not find a version that satisfies the requirement tensorrt-libs==8.6.1 (from versions: 9.0.0.post11.dev1, 9.0.0.post12.dev1)", "export PIP_EXTRA_INDEX_URL=https://pypi.nvidia.com"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.1.2+cu118 (from versions: 2.0.1, 2.1.2, 2.15.0)", "export PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu118"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torchvision==0.21.0+rocm6.2.4 (from versions: 0.20.1, 0.21.0)", "export PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/rocm6.2.4"),
     ("pip_versions", "ERROR: Could not find a version that satisfies the requirement torch==2.1.2+cu999 (from versions: 2.0.1, 2.1.2)", ""),

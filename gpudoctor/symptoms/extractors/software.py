@@ -190,6 +190,8 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
     span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
     details = (f"For this Python the index has {span}, but not the requested version.",)
     asked = re.search(r"requirement ([\w.-]+)==(\d[\w.]*)(?:\+([\w.]+))?", lines[0])
+    if asked and asked[1].startswith("tensorrt") and asked[1] != "tensorrt":
+        return msgspec.structs.replace(_of_nvidias_index(asked[1], asked[2]), details=details)
     if asked and asked[3] and (said := _of_other_index(asked[1], asked[2], asked[3], there)) is not NOTHING:
         return msgspec.structs.replace(said, details=details)
     final = [one for one in there if _FINAL.match(one)] or there  # pip installs no pre-release unasked (PEP 440)
@@ -198,6 +200,20 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
         return Extracted(details=details)
     said = _not_offered(asked[1], asked[2], oldest, newest, final[-1].partition("+")[2], facts)
     return msgspec.structs.replace(said, details=details)
+
+
+def _of_nvidias_index(name: str, asked: str) -> Extracted:
+    """A part of TensorRT, such as tensorrt-libs 8.6.1, which TensorFlow 2.14 and 2.15 require in their extra and-cuda.
+
+    PyPI has placeholders of them; the wheels are at https://pypi.nvidia.com (tensorflow/tensorflow#62498).
+    """
+    meaning = f"{name} {asked} is not on PyPI but in NVIDIA's package index; TensorFlow's extra and-cuda requires it"
+    index = Fix(
+        "Name NVIDIA's package index, then type the command again.",
+        (export("PIP_EXTRA_INDEX_URL", "https://pypi.nvidia.com"),),
+    )
+    newer = Fix("Take TensorFlow 2.16 or newer, whose extra needs no TensorRT.", (pip("tensorflow[and-cuda]>=2.16"),))
+    return Extracted(meaning=meaning, fixes=(index, newer), decided=True)
 
 
 # Packages with builds in PyTorch's package index (https://download.pytorch.org/whl/).
