@@ -198,7 +198,9 @@ def test_headers_missing_then_built(debian: Root) -> None:
 
 
 def _with_the_other_alternative(debian: Root) -> None:
-    debian.prepare(f"{INSTALL} glx-alternative-mesa\nupdate-alternatives --set glx /usr/lib/mesa-diverted")
+    # As glx-alternative-mesa registers it where Mesa's libGL is installed.
+    mesa = "/usr/lib/mesa-diverted"
+    debian.prepare(f"update-alternatives --install /usr/lib/glx glx {mesa} 5\nupdate-alternatives --set glx {mesa}")
     found = _first(debian.check(), "driver.glx-alternative")
     assert "driver.nouveau-in-the-way" in found["explains"]
     done = debian.type(_typed(found["fixes"][0]))
