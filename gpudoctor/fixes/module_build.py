@@ -50,6 +50,8 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
         return for_realtime(facts)
     if kind == "gpl-only":
         return (*_open_modules(facts), *_newer_branch(facts), _other_kernel(facts))
+    if kind == "interrupted":
+        return (_build(facts, "Build the module again.", system.finished(facts)),)
     if kind in ("no-space", "memory"):
         return (_with_room(facts, kind),)
     if kind == "linker":

@@ -63,6 +63,17 @@ def test_a_full_disk_that_stopped_a_package_in_its_configuration() -> None:
     assert commands[0][1:3] == ("sudo dpkg --configure -a", "sudo apt-get --fix-broken install")
 
 
+def test_a_build_that_was_interrupted_is_done_again() -> None:
+    half = (("nvidia-kernel-dkms", "535.309.01-1", "iF"),)
+    lines = ("make: *** [Makefile:137: modules] Terminated", "make[3]: *** Deleting file '/var/lib/dkms/x.part'")
+    facts = having(failed(), nvidia__kernel__dkms_errors=lines, nvidia__kernel__packages=half)
+    problem, commands = found(facts)
+    assert "was interrupted" in (problem.cause or "")
+    assert commands == [
+        ("sudo dpkg --configure -a", "sudo apt-get --fix-broken install", BUILD, "sudo modprobe nvidia"),
+    ]
+
+
 def test_an_older_kernel_that_is_installed_is_named() -> None:
     line = "nvidia/nv-mmap.c:400:20: error: implicit declaration of function 'follow_pfn'"
     older = {"nvidia__kernel__other_kernels": (), "host__kernel__others": ("6.5.0-14-generic",)}
