@@ -3,9 +3,10 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import jax_with_plugin
 from gpudoctor.fixes.python import install, uninstall
+from gpudoctor.knowledge import jax
 from gpudoctor.maybe import known, phrase, present
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import numbers, packages_of, release
+from gpudoctor.queries.packages import numbers, packages_of, release, wanted_by
 from gpudoctor.targets import OnFramework, jaxes
 
 
@@ -38,7 +39,14 @@ def _without_plugin(on: OnFramework) -> tuple[Fix, ...]:
         return (Fix(f"Install the jaxlib of JAX {number}.", (command,), "reinstall-package"),)
     message = "Install JAX, jaxlib and the CUDA plugin in one version: the newest for this Python."
     old = f"If something needs JAX {number}, install the jaxlib of that version, which computes on the CPU only."
-    return (jax_with_plugin(on.facts, on.python, None, message), Fix(old, (command,), "reinstall-package"))
+    newest = jax_with_plugin(on.facts, on.python, None, message)
+    cpu = Fix(old, (command,), "reinstall-package")
+    user = wanted_by(on.python, ("jax", "jaxlib"))
+    if user is None or numbers(number) < numbers(jax.plugin("cuda12").since):
+        return (newest, cpu)
+    # What was written for this JAX may not run with one that is years newer.
+    message = f"Install jaxlib and the CUDA plugin of JAX {number}, with which {user[0]} is installed here."
+    return (jax_with_plugin(on.facts, on.python, number, message), newest, cpu)
 
 
 @check(

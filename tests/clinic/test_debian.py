@@ -202,7 +202,7 @@ def _with_the_other_alternative(debian: Root) -> None:
     mesa = "/usr/lib/mesa-diverted"
     debian.prepare(f"update-alternatives --install /usr/lib/glx glx {mesa} 5\nupdate-alternatives --set glx {mesa}")
     found = _first(debian.check(), "driver.glx-alternative")
-    assert "driver.nouveau-in-the-way" in found["explains"]
+    assert "driver.nouveau-in-the-way" in [one["check"] for one in found["consequences"]]
     done = debian.type(_typed(found["fixes"][0]))
     assert done.returncode == 0, (found["fixes"][0]["commands"], done.stderr[-2000:])
     assert "It is blacklisted" in _first(debian.check(), "driver.nouveau-in-the-way")["message"]

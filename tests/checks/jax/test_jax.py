@@ -146,6 +146,17 @@ def test_a_jaxlib_that_jax_refuses(jaxlib: str, asked: str | None, message: str 
         assert "cuda12" not in commands(plugin_skew, change(other, "pythons.0.unmet", facts.pythons[0].unmet))
 
 
+def test_the_plugin_of_the_jax_that_another_package_uses_comes_first() -> None:
+    user = package("dm-haiku", "0.0.12", requires=("jax>=0.4.24",))
+    ill = jax("0.4.26", plugin=None, backend_version="0.4.38")
+    facts = environment(ill, packages=(package("jax", "0.4.26"), package("jaxlib", "0.4.38"), user))
+    first, newest, cpu = plugin_skew.fixes_for(next(subject for _, subject in plugin_skew.targets(facts)))
+    assert "'jax[cuda12]==0.4.26'" in first.commands[0]
+    assert "dm-haiku" in first.message
+    assert "--upgrade" in newest.commands[0]
+    assert "jaxlib==0.4.26" in cpu.commands[0]
+
+
 def test_a_build_for_the_cpu_explains_no_failed_import() -> None:
     ill = jax(plugin=None, live=live(import_error="ImportError: cannot import name 'x' from 'ml_dtypes'"))
     facts = environment(ill, packages=(package("flax", "0.7.5"),))
