@@ -50,8 +50,7 @@ def iommu_faults(facts: Facts) -> Problem | None:
         return None
     of = {address: [e for e in logged if e.gpu == address] for address in own}
     hit = {address: found for address, found in of.items() if found}
-    counts = " and ".join(f"{address} ({len(found)})" for address, found in hit.items())
-    faults = "a page fault" if len(logged) == 1 else "page faults"
-    message = f"The IOMMU refused accesses of {counts}, and logged {faults}{ago(facts, logged[-1])}."
+    counts = (f"{address} ({len(found)} page fault{'s' * (len(found) != 1)})" for address, found in hit.items())
+    message = f"The IOMMU refused accesses of {' and '.join(counts)}{ago(facts, logged[-1])}."
     shown = tuple(e for found in hit.values() for e in found[:_EVIDENCE])
     return Problem(message, texts(shown, 2 * _EVIDENCE))

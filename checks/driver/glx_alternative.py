@@ -55,5 +55,9 @@ def glx_alternative(facts: Facts) -> Problem | None:
     bound, loaded = bool(owned_by(facts, "nouveau")) and "nouveau" not in kernel.blacklists, known(kernel.loaded)
     if not bound and loaded is not None and ("nvidia_uvm" in known(kernel.modules) or not cuda_fails(facts)):
         return None
-    effect = "nouveau is not blacklisted and has the GPU" if bound else "the names of NVIDIA's modules lead to none"
+    effect = (
+        "nouveau is not blacklisted and has the GPU"
+        if bound
+        else "the module names nvidia and nvidia_uvm lead to no file"
+    )
     return Problem(f"/etc/alternatives/glx leads to {leads}: {effect}.", (f"/etc/alternatives/glx: {leads}",))

@@ -154,7 +154,7 @@ ILL = [
     (
         "device.iommu-faults",
         logged(event("iommu-fault", gpu=A), event("iommu-fault", gpu="0000:00:14.0")),
-        f"The IOMMU refused accesses of {A} (1), and logged a page fault.",
+        f"The IOMMU refused accesses of {A} (1 page fault).",
     ),
     (
         "device.xid-hardware",
