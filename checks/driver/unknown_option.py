@@ -48,4 +48,5 @@ def unknown_option(facts: Facts) -> Problem | None:
     if not names:
         return None
     message = f"The driver ignores {' and '.join(names[:3])}: there is no such option."
-    return Problem(message, texts(events(facts, "unknown-parameter")))
+    lines = tuple(e for e in events(facts, "unknown-parameter") if e.what.get("text") in names)
+    return Problem(message, texts(lines))

@@ -3,7 +3,7 @@
 import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import ttm
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.kernel_log import events, texts
@@ -14,19 +14,23 @@ from gpudoctor.tasks import query
 _SIZE = re.compile(r"gtt_?size", re.IGNORECASE)
 
 
+def _logged(facts: Facts) -> tuple[LogEvent, ...]:
+    """What the kernel reported in this boot; NVIDIA's driver has a check of its own."""
+    return tuple(e for e in events(facts, "unknown-parameter") if e.what.get("module") in ("amdgpu", "amdttm"))
+
+
 def _unknown(facts: Facts) -> list[str]:
-    """The options that the kernel reported in this boot, each once."""
-    found = (e for e in events(facts, "unknown-parameter") if e.what.get("module") in ("amdgpu", "amdttm"))
-    return list(dict.fromkeys(e.what.get("text", "") for e in found))
+    """The options, each once."""
+    return list(dict.fromkeys(e.what.get("text", "") for e in _logged(facts)))
 
 
-def _asked(facts: Facts) -> int | None:
-    """The bytes of GTT memory that the option asks for on the kernel command line; None: it is not there."""
+def _asked(facts: Facts) -> tuple[str, int] | None:
+    """The option that asks for GTT memory on the kernel command line, and for how many bytes; None: it is not there."""
     for word in known_or(facts.host.kernel.command_line, "").split():
         name, _, value = word.partition("=")
         module, _, option = name.partition(".")
         if module == "amdgpu" and _SIZE.fullmatch(option) and option in _unknown(facts) and value.isdigit():
-            return int(value) << 20
+            return option, int(value) << 20
     return None
 
 
@@ -41,8 +45,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if asked is None:
         return (look,)
     own = ttm.module_of(facts)
-    message = f"Give the limit to {own}, which has it: {own}.pages_limit, in pages of 4 KiB. Remove amdgpu.{name}."
-    return (ttm.raise_limit(facts, message, asked), look)
+    message = f"Give the limit to {own}, which has it: {own}.pages_limit, in pages of 4 KiB. Remove amdgpu.{asked[0]}."
+    return (ttm.raise_limit(facts, message, asked[1]), look)
 
 
 @check(
@@ -69,5 +73,5 @@ def unknown_option(facts: Facts) -> Problem | None:
     message = f"amdgpu ignores {' and '.join(names[:3])}: there is no such option."
     if any(map(_SIZE.fullmatch, names)) and all(card.integrated is True for card in cards_of(facts, "amd")):
         message += " The limit of GTT memory stays at its default, half of the RAM."
-        return Problem(message, texts(events(facts, "unknown-parameter")))
-    return Problem(message, texts(events(facts, "unknown-parameter")), severity=Severity.ADVICE)
+        return Problem(message, texts(_logged(facts)))
+    return Problem(message, texts(_logged(facts)), severity=Severity.ADVICE)

@@ -34,7 +34,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     others: Maybe[tuple[str, ...]] = NOT  # releases of the other installed kernels, the newest last
     by_dracut: Maybe[bool] = NOT  # dracut makes the initial RAM disks here, and there is no update-initramfs
     # Room on the file system of /boot, and the size of the running kernel's initial RAM disk there; bytes.
-    boot_free: Maybe[Count | None] = NOT
+    boot_free: Maybe[Count] = NOT
     initramfs: Maybe[Count | None] = NOT  # None: there is none by the name that the family gives it
     # linux-modules-extra-RELEASE is installed, the package with modules that cloud kernels rarely need; None: no Ubuntu
     extra_modules: Maybe[bool | None] = NOT

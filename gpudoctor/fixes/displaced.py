@@ -52,7 +52,7 @@ def _room_in_boot(facts: Facts) -> tuple[str, Tasks]:
     )
     removed = system.remove(facts, f"linux-image-{spare}") if spare and system.family_of(facts) == "debian" else ()
     room = f"kernel {spare}, which is not running, is removed for it" if removed else "free space there first"
-    free, needed = known_or(kernel.boot_free, 0) or 0, known_or(kernel.initramfs, 0) or 0
+    free, needed = known_or(kernel.boot_free, 0), known_or(kernel.initramfs, 0) or 0
     text = f" /boot has {free >> 20} MiB left, and the new initial RAM disk needs {needed >> 20} MiB: {room}."
     return text, (query("df", "-h", "/boot"), *removed)
 

@@ -137,13 +137,15 @@ def _by_dracut(machine: Machine, foreign: bool) -> Maybe[bool]:
     return there and not machine.exists("/usr/sbin/update-initramfs")
 
 
-def _boot(machine: Machine, release: str, foreign: bool) -> tuple[Maybe[int | None], Maybe[int | None]]:
-    """The room in /boot, and the size of what is made there anew: initrd.img-* on Debian, initramfs-*.img on Fedora."""
+def _boot(machine: Machine, release: str, foreign: bool) -> tuple[Maybe[int], Maybe[int | None]]:
+    """The room in /boot, and the size of the image there: initrd.img-* on Debian, initramfs-*.img on Fedora."""
     if foreign:
-        return (Unknown("the kernel is the host's, and so is /boot"),) * 2
+        why = Unknown("the kernel is the host's, and so is /boot")
+        return why, why
     space = machine.space("/boot")
     images = (machine.status(f"/boot/{name}") for name in (f"initrd.img-{release}", f"initramfs-{release}.img"))
-    return space.free if space else None, next((one.size for one in images if one), None)
+    free = space.free if space else Unknown("statvfs(2) on /boot failed")
+    return free, next((one.size for one in images if one), None)
 
 
 def _extra(machine: Machine, release: str, foreign: bool) -> Maybe[bool | None]:
