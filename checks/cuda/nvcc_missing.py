@@ -11,6 +11,7 @@ from gpudoctor.knowledge.torch import cuda_variant
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import compiling, packages_of, release, starting
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
 from gpudoctor.tasks import export, unset
@@ -61,6 +62,13 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
 _COMPILER = ("nvcc", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "cuda_home")
 
 
+def _fails_before(on: OnPython, name: str) -> bool:
+    """Whether the package's import ends in another error than that of a missing compiler: so far nothing compiles."""
+    tried = import_of(on.python, name)
+    error = tried.error if tried else None
+    return isinstance(error, str) and not any(word in error for word in _COMPILER)
+
+
 @check(
     title="nvcc is missing: a package compiles CUDA code at run time",
     severity=Severity.WARNING,
@@ -84,7 +92,8 @@ def nvcc_missing(on: OnPython) -> Problem | None:
     """Such a package with a CUDA build of PyTorch and a GPU, but no nvcc where build tools look."""
     if not nvidia_gpus(on.facts):
         return None
-    names, always = compiling(on.facts, on.python)
+    compilers, always = compiling(on.facts, on.python)
+    names = [name for name in compilers if not _fails_before(on, name)]
     if not names or not (_torch(on) or "pycuda" in names):
         return None
     home = on.facts.toolkits.home

@@ -10,7 +10,7 @@ from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model
 from gpudoctor.queries.driver import branch, library_version, module_flavor, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, cards_of, gpus_of, in_container
-from gpudoctor.tasks import Shell, query
+from gpudoctor.tasks import Shell, Tasks, query
 
 _LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 
@@ -54,12 +54,17 @@ def _by_hand(on: OnCard, last: int) -> Fix:
             f"{last} (and a release whose kernel that branch still supports). Legacy drivers: {_LEGACY}"
         )
         return Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    version = drivers.last_release(last)
     message = (
-        f"Remove the driver, then install the newest {last} driver with NVIDIA's installer. Legacy drivers: {_LEGACY}"
+        f"Remove the driver, then install driver {version or last} with NVIDIA's installer: no package source here has "
+        f"branch {last}. It builds only for kernels up to its own time; for a later one, take a release of this "
+        f"distribution with an older kernel. Legacy drivers: {_LEGACY}"
     )
-    commands = (*system.remove(on.facts, *module.driver_packages(on.facts)[:8]),) if _packaged(on) else ()
-    run = Shell(f"sh NVIDIA-Linux-x86_64-{last}.*.run --dkms", root=True)
-    return Fix(message, (*commands, run), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    gone = system.remove(on.facts, *module.driver_packages(on.facts)[:8]) if _packaged(on) else ()
+    load = runfile.download(on.facts, version) if version else ()  # first: without it nothing is to be removed
+    name = runfile.file_name(on.facts, version or f"{last}.*")
+    commands: Tasks = (*load, *gone, Shell(f"sh {name} --dkms", root=True))
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _packaged(on: OnCard) -> bool:

@@ -36,7 +36,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     signed, enroll = _signed(facts), _enrol(facts)
     # Ubuntu's modules do not fit the packages of NVIDIA's own repository.
     first = (enroll, *signed) if has_source(facts, "nvidia") else (*signed, enroll)
-    return (*first, _switch_off())
+    pending = (_answer(),) if facts.nvidia.kernel.key_pending else ()
+    return (*pending, *first, _switch_off())
+
+
+def _answer() -> Fix:
+    """The key was imported: what is missing is the answer at the next boot, on the machine's own screen."""
+    message = (
+        "Reboot, and at the machine's own screen press a key when the blue MOK menu appears (it waits ten seconds), "
+        "choose Enroll MOK, and enter the password that was set when the key was imported. Without that password, "
+        "take the next fix."
+    )
+    verify = query("mokutil", "--list-enrolled")
+    return Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", impact="persistent", verify=verify)
 
 
 def _for_the_node() -> tuple[Fix, ...]:
@@ -190,6 +202,8 @@ def refused_by_secure_boot(facts: Facts) -> Problem | None:
     if owned_by(facts, "nouveau"):
         listed = "nouveau" in kernel.blacklists
         message += " nouveau, which is blacklisted, was loaded as a fallback." if listed else " nouveau took its place."
+    if kernel.key_pending:
+        message += " Its key was imported, but nobody has confirmed it in the boot menu yet (mokutil --list-new)."
     seen = () if found is None or not isinstance(found.signer, str) else (f"{found.path}, signer: {found.signer}",)
     return Problem(message, texts((*on, *rejected)) or seen, _NOT_TRUSTED if trusted else None)
 

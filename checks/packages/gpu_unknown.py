@@ -68,6 +68,8 @@ def _outgrown(on: OnPython) -> tuple[Ceiling, Package, str] | None:
             continue
         if row.library and not any(name.startswith(row.library) for name in found.libraries):
             continue
+        if row.wheels and "+" in found.version:
+            continue
         if row.requires and not any(_plain(line).startswith(row.requires) for line in found.requires):
             continue
         for gpu in visible_gpus(on.facts):
@@ -91,8 +93,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = [Fix(f"{'' if row.before == '999' else 'Or keep this release. '}{row.instead}")] if row.instead else []
     if row.before == "999":
         return tuple(fixes)
-    message = f"Upgrade {owner.name} to {row.before} or newer{_its_torch(owner)}.{lasting(on.facts)}"
-    newer = Fix(message, (install(on.python, f"{owner.name}>={row.before}"),), "reinstall-package")
+    first = row.newer or row.before
+    message = f"Upgrade {owner.name} to {first} or newer{_its_torch(owner)}.{lasting(on.facts)}"
+    newer = Fix(message, (install(on.python, f"{owner.name}>={first}"),), "reinstall-package")
     return (newer, *fixes)
 
 

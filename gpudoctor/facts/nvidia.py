@@ -50,6 +50,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     image_keys: tuple[str, ...] | None = None
     # The kernel trusts the key that signed on_disk's first module; None: loaded or unsigned, or no Secure Boot.
     signer_enrolled: Maybe[bool | None] = NOT
+    key_pending: bool = False  # its key is not enrolled, and the firmware asks about it at the next boot (mokutil)
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
     blacklist_lines: tuple[ConfigLine, ...] = ()  # of modprobe.d that blacklist the module nvidia itself

@@ -6,7 +6,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.system import driver_packages, install, kernel_of, remove
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or, text_of
-from gpudoctor.queries.repositories import discs, missing_components
+from gpudoctor.queries.repositories import ARCHIVE, discs, missing_components
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Edit, Tasks, as_root
 
@@ -41,6 +41,30 @@ def components(facts: Facts) -> tuple[Tasks, str]:
     return (*away, Edit(path, text="\n".join(blocks), root=True)), why
 
 
+def unstable(facts: Facts, branch: int) -> tuple[Tasks, str]:
+    """Add Debian's unstable as a source, for a branch that this release no longer has; and why.
+
+    With a priority of 100 apt takes from there what no other source has (apt_preferences(5)), here the driver alone.
+    """
+    own = facts.host.distribution
+    if not packages.in_unstable(text_of(own.id), text_of(own.version), branch):
+        return (), ""
+    source = (
+        f"Types: deb\nURIs: {ARCHIVE}\nSuites: sid\nComponents: contrib non-free\n"
+        "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
+    )
+    pin = "Package: *\nPin: release n=sid\nPin-Priority: 100\n"
+    added = (
+        Edit("/etc/apt/preferences.d/nvidia-unstable", text=pin, root=True),
+        Edit("/etc/apt/sources.list.d/nvidia-unstable.sources", text=source, root=True),
+    )
+    name = text_of(own.name) or "This release"
+    return added, (
+        f" {name} no longer has branch {branch}, but Debian's unstable has: the pin keeps apt from taking anything "
+        "else from there."
+    )
+
+
 def displaced(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:
     """Remove the packages of another flavor or branch, which Debian installs side by side with the new ones."""
     if flavor := of_other_flavor(facts, found):
@@ -48,7 +72,7 @@ def displaced(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ..
     if facts.host.distribution.id != "debian":
         return ()
     there = driver_packages(facts)
-    if any(name.startswith(_TESLA) for name in found.names):
+    if any(name.startswith((_TESLA, "nvidia-legacy-")) for name in found.names):
         gone = [name for name in there if name in _CURRENT]
     else:
         kinds = ("driver", "kernel-dkms", "alternative")

@@ -17,7 +17,7 @@ from gpudoctor.fixes.system import (
     upgrade,
 )
 from gpudoctor.knowledge import drivers, generations, packages, repositories
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.driver import user_version
 from gpudoctor.queries.repositories import has_source
@@ -141,7 +141,9 @@ def install_driver(
             needs="reboot",
             verify=query("nvidia-smi"),
         )
-    added, why = debian_driver.components(facts)
+    enabled, why = debian_driver.components(facts)
+    unstable, from_unstable = debian_driver.unstable(facts, branch)
+    added, why = (*enabled, *unstable), f"{why}{from_unstable}"
     actual, other = (
         debian_driver.with_kernel(facts, _actual(facts, found, branch)),
         debian_driver.displaced(facts, found),
@@ -233,7 +235,7 @@ def _of_older_release(facts: Facts, branch: int) -> Fix | None:
     """For a release whose archive no longer has the branch; its kernel is newer than the branch's last drivers, too."""
     own = facts.host.distribution
     last = packages.older_release(known_or(own.id, None) or "", known_or(own.version, None) or "", branch)
-    if last is None:
+    if last is None or packages.in_unstable(text_of(own.id), text_of(own.version), branch):
         return None
     message = (
         f"Install {last}, whose archive has driver branch {branch}, the last one for this GPU: that of "

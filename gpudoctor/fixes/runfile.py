@@ -3,8 +3,11 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import NVIDIA_SMI, system
-from gpudoctor.tasks import Tasks, as_root
+from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Shell, Tasks, as_root
 from gpudoctor.tasks.placeholders import VERSION
+
+_SERVER = "https://us.download.nvidia.com"
 
 
 def uses_runfile(facts: Facts) -> bool:
@@ -12,11 +15,32 @@ def uses_runfile(facts: Facts) -> bool:
     return facts.nvidia.kernel.installer == "runfile"
 
 
+def download(facts: Facts, version: str) -> Tasks:
+    """Load NVIDIA's installer of a version where this folder has none: that for desktops, else that for data centers.
+
+    The addresses are those of https://www.nvidia.com/en-us/drivers/unix/linux-amd64-display-archive/ and of
+    https://github.com/NVIDIA/gpu-driver-container.
+    """
+    name, machine = file_name(facts, version), _machine(facts)
+    desktop = f"XFree86/{'Linux-x86_64' if machine == 'x86_64' else machine}"
+    wanted = (f"curl -fLO {_SERVER}/{folder}/{version}/{name}" for folder in (desktop, "tesla"))
+    return (Shell(" || ".join((f"ls {name}", *wanted))),)
+
+
 def run_installer(facts: Facts, version: str | None) -> Tasks:
-    """The command that runs NVIDIA's installer again so that DKMS rebuilds the module for later kernels."""
-    machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
-    blanks = () if version else (VERSION,)
-    return (as_root("sh", f"NVIDIA-Linux-{machine}-{version or VERSION.name}.run", "--dkms", placeholders=blanks),)
+    """The commands that run NVIDIA's installer of a version so that DKMS rebuilds the module for later kernels."""
+    if version is None:
+        return (as_root("sh", file_name(facts, VERSION.name), "--dkms", placeholders=(VERSION,)),)
+    return (*download(facts, version), as_root("sh", file_name(facts, version), "--dkms"))
+
+
+def _machine(facts: Facts) -> str:
+    return known_or(facts.host.architecture, None) or "x86_64"
+
+
+def file_name(facts: Facts, version: str) -> str:
+    """What NVIDIA calls the installer of a version."""
+    return f"NVIDIA-Linux-{_machine(facts)}-{version}.run"
 
 
 def installer_for(facts: Facts, version: str) -> Fix:

@@ -17,6 +17,7 @@ class Drivers(KnowledgeTable, frozen=True):
     open: dict[str, int]
     ptx: dict[str, str]
     compiles: dict[str, dict[int, str]]
+    last_release: dict[int, str]
 
 
 class Branch(msgspec.Struct, frozen=True):
@@ -101,6 +102,11 @@ def first_that_compiles(branch: int, kernel: str) -> str | None:
     rows, running = drivers().compiles, version(kernel)
     found = [own[branch] for series, own in rows.items() if branch in own and version(series) <= running]
     return max(found, key=version, default=None)
+
+
+def last_release(branch: int) -> str | None:
+    """Return the last release of a branch that gets no others; None: it gets some, or it is not known."""
+    return drivers().last_release.get(branch)
 
 
 def first_open_for_all() -> int:

@@ -66,6 +66,7 @@ class Packages(KnowledgeTable, frozen=True):
     ubuntu_release: dict[str, dict[str, str]]
     newest_branch: dict[str, int]
     oldest_branch: dict[str, int]
+    unstable_branches: dict[str, tuple[int, ...]]
     smi: dict[str, str]
     debian_kernel: dict[str, str]
 
@@ -201,6 +202,17 @@ def older_release(distro_id: str, release: str, branch: int) -> str | None:
     if branch >= oldest.get(f"{name} {release}", 0):
         return None
     return next((key.title() for key in reversed(oldest) if key.startswith(name) and oldest[key] <= branch), None)
+
+
+def in_unstable(distro_id: str, release: str, branch: int) -> bool:
+    """Whether Debian's unstable has packages of a branch that this release's archive has not, and that fit it.
+
+    Args:
+        distro_id: ID of os-release.
+        release: VERSION_ID of os-release ("13").
+        branch: driver branch, 470.
+    """
+    return branch in packages().unstable_branches.get(f"{distro_id.lower()} {release}", ())
 
 
 def is_familys_kernel(of: Family, kernel: str) -> bool:

@@ -180,10 +180,12 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         package: its name, less the CUDA major where the name ends in one.
-        before: the first release that works; "999": there is none.
+        before: the first release to which it does not apply; "999": there is none.
+        newer: the first release that works, where that is another; empty: it is that.
         effect: what fails, as a sentence about the package goes on.
         instead: what works with the installed release.
         library: only where the package brings it; empty: always.
+        wheels: only of a published wheel, not of a build of one's own, whose version has a local part ("+").
         symptom: the message that shows it, where programs may as well never come to it; empty: they all do.
         requires: only where it requires one of these, by their beginning; empty: always.
         index: the package index with the build that works; empty: another release works, or none.
@@ -197,6 +199,8 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effect: str
     instead: str = ""
     library: str = ""
+    wheels: bool = False
+    newer: str = ""
     symptom: str = ""
     requires: tuple[str, ...] = ()
     index: str = ""

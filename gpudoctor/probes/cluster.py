@@ -94,7 +94,7 @@ def _pod_runtime(
     from gpudoctor.probes.pod_runtimes import config_version, configured, cri_disabled, own_runtime
 
     own = own_runtime(machine)
-    return own, configured(machine, own), cri_disabled(machine), config_version(machine)
+    return own, configured(machine, own), cri_disabled(machine, _runs_pods(machine)), config_version(machine)
 
 
 def _newer_drop_in(machine: Machine, written: int | None) -> NewerDropIn | None:

@@ -98,9 +98,15 @@ class _Files:
         return () if found and (int(found[1]), int(found[2])) < _IMPORTS_SINCE else _DEFAULT_IMPORTS
 
 
-def cri_disabled(machine: Machine) -> str | None:
-    """Return the file by which the kubelet's containerd turns CRI off; None: no kubelet is here, or CRI is on."""
-    if machine.which("kubelet") is None or any(map(machine.exists, _OTHER_CRI)) or own_runtime(machine):
+def cri_disabled(machine: Machine, joined: bool) -> str | None:
+    """Return the file by which the kubelet's containerd turns CRI off; None: no kubelet is here, or CRI is on.
+
+    Args:
+        machine: where to look.
+        joined: whether it is a node of a cluster.
+    """
+    here = joined or machine.which("kubelet") is not None
+    if not here or any(map(machine.exists, _OTHER_CRI)) or own_runtime(machine):
         return None
     found = _DISABLED.search(_COMMENT.sub("", machine.line(_CONTAINERD) or ""))
     return _CONTAINERD if found and _CRI.intersection(_QUOTED.findall(found[1])) else None

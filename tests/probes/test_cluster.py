@@ -222,6 +222,8 @@ def test_a_kubelet_whose_runtime_does_not_speak_to_it(config: str, more: dict[st
     there = RecordedMachine(files, commands={"kubelet": ""})
     assert cluster.probe(there, Host(container=None)).cri_disabled == found
     assert cluster.probe(RecordedMachine(files), Host(container=None)).cri_disabled is None  # for Docker alone
+    joined = RecordedMachine({**files, "/etc/kubernetes/kubelet.conf": ""})  # its kubelet is in no folder of PATH
+    assert cluster.probe(joined, Host(container=None)).cri_disabled == found
 
 
 def test_inside_a_container_the_node_is_not_looked_at() -> None:

@@ -81,6 +81,12 @@ def test_a_look_up_fails_nothing_but_a_proof_does(journal: Journal) -> None:
     assert carry((proved,), Runner(look=1), journal, lambda _: None, "setup").failed is not None
 
 
+def test_a_dead_source_of_apt_ends_nothing(journal: Journal) -> None:
+    one, reported = step("one", commands=(cmd("apt-get", "update"), cmd("a"))), list[str]()
+    assert carry((one,), Runner(**{"apt-get": 100}), journal, reported.append, "setup").failed is None
+    assert [line for line in reported if line.startswith("One of apt's sources failed")]
+
+
 def test_what_a_restart_brings_is_not_looked_for_before_it(journal: Journal) -> None:
     run = Runner(v=1)
     ended = carry((step("one", "a", reboot=True, verify=(cmd("v"),)),), run, journal, lambda _: None, "setup")

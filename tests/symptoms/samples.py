@@ -251,7 +251,7 @@ SAMPLES = [
     Sample("ollama", 'time=2026 level=INFO source=gpu.go:602 msg="no compatible GPUs were discovered"'),
     Sample("ollama", 'time=2026 level=INFO source=types.go:60 msg="inference compute" id=cpu library=cpu compute="" name=cpu'),
     Sample("ollama", 'time=2025 level=INFO source=types.go:131 msg="inference compute" id=0 library=cpu variant=avx2 compute=""'),
-    Sample("ollama", 'level=WARN msg="CPU does not have minimum vector extensions, GPU inference disabled" required=avx'),
+    Sample("ollama-no-avx", 'level=WARN msg="CPU does not have minimum vector extensions, GPU inference disabled" required=avx'),
     # -- the system --------------------------------------------------------------------------------------
     Sample("docker-driver", "docker: Error response from daemon: failed to discover GPU vendor from CDI: no known GPU vendor found"),
     Sample("docker-driver", 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'),

@@ -62,7 +62,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         dxgdmal=wsl_files.dxgdmal(machine, host),
         **msgspec.structs.asdict(services.probe(machine, host, cards)),
     )
-    return found if inside or wsl else msgspec.structs.replace(found, signer_enrolled=_enrolled(machine, host, found))
+    return found if inside or wsl else _with_key(machine, host, found)
 
 
 def _headers_offered(machine: Machine, host: Host, now: NvidiaKernel, disk: Disk, release: str) -> Maybe[bool | None]:
@@ -74,13 +74,15 @@ def _headers_offered(machine: Machine, host: Host, now: NvidiaKernel, disk: Disk
     return kernel_headers.offered(machine, host, release)
 
 
-def _enrolled(machine: Machine, host: Host, now: NvidiaKernel) -> Maybe[bool | None]:
+def _with_key(machine: Machine, host: Host, now: NvidiaKernel) -> NvidiaKernel:
     """The module for it is loaded only where it is asked: the driver is not loaded, and Secure Boot is on."""
     if now.loaded is not None or host.kernel.secure_boot is not True:
-        return None
+        return msgspec.structs.replace(now, signer_enrolled=None)
     from gpudoctor.probes.nvidia import signing_key
 
-    return signing_key.enrolled(machine, host, now)
+    enrolled = signing_key.enrolled(machine, host, now)
+    pending = enrolled is False and signing_key.is_pending(machine, now)
+    return msgspec.structs.replace(now, signer_enrolled=enrolled, key_pending=pending)
 
 
 def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:

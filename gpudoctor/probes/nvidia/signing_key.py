@@ -47,6 +47,14 @@ def enrolled(machine: Machine, host: Host, now: NvidiaKernel) -> Maybe[bool | No
     return Unknown("mokutil, which lists the enrolled keys, is missing or does not show them")
 
 
+def is_pending(machine: Machine, now: NvidiaKernel) -> bool:
+    """Whether the key of the module on disk, which is not enrolled, was imported: the next boot asks about it."""
+    first = now.on_disk[0] if isinstance(now.on_disk, tuple) and now.on_disk else None
+    if first is None or not isinstance(first.signer, str):
+        return False
+    return _has(machine.run(["mokutil", "--list-new"]).out, first.signer, first.serial)
+
+
 def _has(text: str, signer: str, serial: str | None) -> bool:
     """Whether one of the listed certificates is the signer's: a key that was made again has the same name."""
     for block in text.split("[key ")[1:]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
-from gpudoctor.facts import Facts, Package, Toolkits
+from gpudoctor.facts import Facts, Package, PackageImport, Toolkits
 from gpudoctor.maybe import Unknown
 from tests.builders import change, host
 from tests.checks.cuda.test_cuda import toolkit
@@ -116,3 +116,17 @@ def test_what_helps_vllm_without_nvcc() -> None:
     said = commands(nvcc_missing, with_sglang)
     assert "flashinfer-jit-cache" not in said  # SGLang needs nvcc all the same
     assert "flashinfer-python 0.6.8 and sglang 0.5.12 are installed and compile" in one(nvcc_missing, with_sglang)[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        ("RuntimeError: flashinfer-cubin version (0.6.13) does not match flashinfer version (0.6.14)", "pass"),
+        ("RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist", "problem"),
+        (None, "problem"),
+    ],
+)
+def test_what_fails_before_it_compiles_misses_no_compiler(error: str | None, outcome: str) -> None:
+    tried = PackageImport(package="flashinfer-python", version="0.6.8", module="flashinfer", error=error)
+    facts = change(with_vllm("0.21.0"), "pythons.0.imports", (tried,))
+    assert one(nvcc_missing, facts)[0] == outcome

@@ -40,13 +40,21 @@ def test_nixos_loads_the_new_module_with_the_next_boot() -> None:
     assert "525.85.12" in mismatch.fixes_for(NIXOS)[0].message
 
 
+_NAME = "NVIDIA-Linux-x86_64-525.85.12.run"
+RUNFILE = (
+    f"ls {_NAME} || curl -fLO https://us.download.nvidia.com/XFree86/Linux-x86_64/525.85.12/{_NAME} || "
+    f"curl -fLO https://us.download.nvidia.com/tesla/525.85.12/{_NAME}",
+    f"sudo sh {_NAME} --dkms",
+)
+
+
 @pytest.mark.parametrize(
     ("system", "installer", "commands"),
     [
         ("nixos", None, ("sudo nixos-rebuild boot", "sudo reboot")),
         ("void", None, ()),
         ("image", None, ("sudo rpm-ostree upgrade", "sudo reboot")),
-        ("void", "runfile", ("sudo sh NVIDIA-Linux-x86_64-525.85.12.run --dkms",)),
+        ("void", "runfile", RUNFILE),
     ],
 )
 def test_a_module_that_is_not_of_the_libraries(system: str, installer: str | None, commands: tuple[str, ...]) -> None:

@@ -190,8 +190,8 @@ def test_the_key_of_debians_dkms_is_enrolled_under_secure_boot() -> None:
 @pytest.mark.parametrize(
     ("release", "branch", "message", "last"),
     [
-        (TRIXIE, 470, "Install Debian 12, whose archive has driver branch 470", None),
-        (TRIXIE, 390, "Install Debian 11, ", None),
+        (TRIXIE, 470, "no longer has branch 470, but Debian's unstable has", "nvidia-tesla-470-driver"),
+        (TRIXIE, 390, "no longer has branch 390, but Debian's unstable has", "nvidia-legacy-390xx-driver"),
         (BOOKWORM, 390, "Install Debian 11, ", None),
         (BOOKWORM, 470, "driver of branch 470", "nvidia-tesla-470-driver"),
     ],

@@ -58,3 +58,12 @@ def test_a_key_that_is_not_enrolled_is_enrolled() -> None:
     (verdict,) = run(catalogue.load(["driver.refused-by-secure-boot"])[0], machine)
     assert "a key that is not enrolled" in verdict.message
     assert any("mokutil --import" in command for fix in verdict.fixes for command in fix.commands)
+
+
+def test_a_key_that_was_imported_waits_for_an_answer() -> None:
+    pending = facts(REJECTED, nvidia__kernel__signer_enrolled=False, nvidia__kernel__key_pending=True)
+    (verdict,) = run(catalogue.load(["driver.refused-by-secure-boot"])[0], pending)
+    assert "nobody has confirmed it in the boot menu" in verdict.message
+    assert verdict.fixes[0].message.startswith("Reboot, and at the machine's own screen press a key")
+    assert verdict.fixes[0].commands == ("sudo reboot",)
+    assert any("mokutil --import" in command for command in verdict.fixes[1].commands)

@@ -71,7 +71,9 @@ def test_a_package_that_is_missing_as_well_is_the_lesser_problem() -> None:
     ("version", "libraries", "card", "outcome"),
     [
         ("0.0.30", FA3, BLACKWELL, "problem"),
-        ("0.0.31.post1", FA3, {**BLACKWELL, "capability": "10.0"}, "problem"),
+        ("0.0.31.post1", ("_C.so",), {**BLACKWELL, "capability": "10.0"}, "problem"),  # in flash_attn_3/_C.so
+        ("0.0.32.post2", ("_C.so",), BLACKWELL, "problem"),
+        ("0.0.32+8354497.d20250901", ("_C.so",), BLACKWELL, "pass"),  # perhaps built without it
         ("0.0.30", ("_C_flashattention3.abi3.so",), BLACKWELL, "problem"),
         ("0.0.30", FA3, HOPPER, "pass"),
         ("0.0.30", FA3, A100, "pass"),

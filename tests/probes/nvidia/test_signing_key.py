@@ -40,6 +40,12 @@ def test_the_enrolled_keys_decide(listed: str, expected: bool) -> None:
     assert asked(commands={LISTED: listed}) is expected
 
 
+@pytest.mark.parametrize(("listed", "expected"), [(OWN, True), (AGAIN, False), ("", False)])
+def test_a_key_may_wait_for_the_next_boot(listed: str, expected: bool) -> None:
+    now = NvidiaKernel(loaded=None, on_disk=(BUILT,), dkms=None)
+    assert signing_key.is_pending(RecordedMachine(commands={"mokutil --list-new": listed}), now) is expected
+
+
 def test_a_key_in_the_firmware_counts() -> None:
     assert asked(commands={LISTED: CANONICAL, DB: OWN}) is True
 
