@@ -3,6 +3,7 @@
 import pytest
 
 from gpudoctor.check_engine import run
+from gpudoctor.checks.driver.device_nodes_missing import device_nodes_missing
 from gpudoctor.checks.driver.gpus_missing import gpus_missing
 from gpudoctor.facts import Facts
 from tests.builders import ask, nvidia_host
@@ -49,6 +50,26 @@ REFUSED = having(nvidia_host(3), nvidia__nvml__count=2, gpus=nvidia_host(2).gpus
 )
 def test_gpus_missing(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(gpus_missing, facts) == [verdict]
+
+
+EIGHT = having(
+    nvidia_host(8),
+    nvidia__nvml__count=7,
+    cluster__job=None,
+    gpus=nvidia_host(7).gpus,
+    nvidia__kernel__nodes=nodes("nvidiactl", *(f"nvidia{number}" for number in range(8) if number != 5)),
+    nvidia__kernel__gpus=tuple(f"0000:0{number}:00.0" for number in range(1, 9)),
+)
+
+
+def test_a_gpu_whose_node_is_missing() -> None:
+    message = "The module has 8 GPUs, and NVML lists 7 of them: /dev/nvidia5 does not exist."
+    assert ask(device_nodes_missing, EIGHT) == [("problem", message)]
+    (found,) = run(device_nodes_missing, EIGHT)
+    assert found.severity.value == "warn"
+    assert found.fixes[0].commands[0].startswith("sudo nvidia-modprobe -c 0 -c 1")
+    assert ask(device_nodes_missing, having(EIGHT, cluster__job="17")) == [("pass", "")]  # its own GPUs alone
+    assert ask(gpus_missing, EIGHT) == [("pass", "")]
 
 
 def test_a_card_that_a_virtual_machine_left_is_bound_again() -> None:
