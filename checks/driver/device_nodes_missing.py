@@ -74,4 +74,4 @@ def _of_some(facts: Facts) -> Problem | None:
     names = " and ".join(missing)
     exist = "do not exist" if missing[1:] else "does not exist"
     message = f"The module has {there} GPUs, and NVML lists {count} of them: {names} {exist}."
-    return Problem(message, tuple(sorted(paths)), severity=Severity.WARNING)  # the others work
+    return Problem(message, (", ".join(sorted(paths)),), severity=Severity.WARNING)  # the others work

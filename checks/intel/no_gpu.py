@@ -3,7 +3,10 @@
 import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts
 from gpudoctor.fixes import intel
+from gpudoctor.knowledge.intel import older_of
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.cause_groups import ENVIRONMENT
 from gpudoctor.queries.frameworks import last_words
 from gpudoctor.queries.intel import (
@@ -23,7 +26,19 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     command = msgspec.structs.replace(intel.verify(on.python), env=(("SYCL_UR_TRACE", "1"),))
     look = Fix(message, (command, intel.LISTS), impact="none", verify=intel.verify(on.python))
     bug = lists_one_of_several(on.facts)
-    return (intel.other_runtime(on.facts, bug, intel.verify(on.python)), look) if bug else (look,)
+    if bug is not None:
+        return (intel.other_runtime(on.facts, bug, intel.verify(on.python)), look)
+    return (intel.matching_level_zero(on.facts, intel.verify(on.python)), look) if _mismatch(on.facts) else (look,)
+
+
+def _mismatch(facts: Facts) -> str:
+    """What to say of Level Zero's loader and driver where one is too old for the other; "" where that is not known."""
+    loader, build = known_or(facts.intel.loader_version, None), known_or(facts.intel.runtime_build, None)
+    older = older_of(loader, build) if loader and build else None
+    if older is None:
+        return ""
+    age = "older" if older == "driver" else "newer"
+    return f" Intel's driver for Level Zero (build {build}) is {age} than its loader ({loader})."
 
 
 @check(
@@ -59,4 +74,6 @@ def no_gpu(on: OnLive) -> Problem | None:
     bug = lists_one_of_several(on.facts)
     if bug is not None:
         message += f" {runtime_bug(on.facts, bug)}"
+    else:
+        message += _mismatch(on.facts)
     return Problem(message, evidence=(output,) if output else ())

@@ -6,6 +6,7 @@ import pytest
 
 from gpudoctor.check_engine import judge
 from gpudoctor.checks.intel.level_zero_mismatch import level_zero_mismatch
+from gpudoctor.checks.intel.no_gpu import no_gpu
 from gpudoctor.checks.pytorch.import_crashes import import_crashes
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.maybe import Unknown
@@ -75,3 +76,10 @@ def test_it_explains_the_crash() -> None:
     (found,), _ = findings(judge(host(), (level_zero_mismatch, import_crashes)))
     assert found.root.check is level_zero_mismatch
     assert [one.check.id for one in found.consequences] == ["pytorch.import-crashes"]
+
+
+def test_it_is_tried_where_pytorch_finds_no_gpu() -> None:
+    facts = arc_host(xpu(0), intel__loader_version="1.28.2", intel__runtime_build=33578)
+    (verdict,) = judge(facts, (no_gpu,))
+    assert verdict.message.endswith("Intel's driver for Level Zero (build 33578) is older than its loader (1.28.2).")
+    assert verdict.fixes[0].message.startswith("Upgrade libze1 and libze-intel-gpu1 together")
