@@ -34,7 +34,9 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 def _mismatch(facts: Facts) -> str:
     """What to say of Level Zero's loader and driver where one is too old for the other; "" where that is not known."""
     loader, build = known_or(facts.intel.loader_version, None), known_or(facts.intel.runtime_build, None)
-    older = older_of(loader, build) if loader and build else None
+    if loader is None or build is None:
+        return ""
+    older = older_of(loader, build)
     if older is None:
         return ""
     age = "older" if older == "driver" else "newer"

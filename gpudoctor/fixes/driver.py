@@ -17,7 +17,7 @@ from gpudoctor.fixes.system import (
     upgrade,
 )
 from gpudoctor.knowledge import drivers, generations, packages, repositories
-from gpudoctor.maybe import known_or, text_of
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.driver import user_version
 from gpudoctor.queries.repositories import has_source
@@ -121,8 +121,6 @@ def install_driver(
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
     if fabric.has_manager(facts):
         message += " The NVLink fabric needs the fabric manager in exactly the driver's version."
-    if older := _of_older_release(facts, branch):
-        return older
     if newest is not None and branch > newest:
         return _by_nvidia(facts, branch, flavor, newest, message) or _by_installer(facts, branch, newest, message)
     found = None
@@ -229,19 +227,6 @@ def _first_of_nvidia(facts: Facts) -> int:
     """The oldest branch in NVIDIA's repository for this release, where its packages are older than that."""
     own = facts.host.distribution
     return repositories.first_branch(known_or(own.id, None) or "", known_or(own.version, None) or "")
-
-
-def _of_older_release(facts: Facts, branch: int) -> Fix | None:
-    """For a release whose archive no longer has the branch; its kernel is newer than the branch's last drivers, too."""
-    own = facts.host.distribution
-    last = packages.older_release(known_or(own.id, None) or "", known_or(own.version, None) or "", branch)
-    if last is None or packages.in_unstable(text_of(own.id), text_of(own.version), branch):
-        return None
-    message = (
-        f"Install {last}, whose archive has driver branch {branch}, the last one for this GPU: that of "
-        f"{known_or(own.name, None) or 'this release'} no longer has it. Or use a GPU that newer branches support."
-    )
-    return Fix(message, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int, message: str) -> Fix | None:

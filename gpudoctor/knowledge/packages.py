@@ -65,7 +65,6 @@ class Packages(KnowledgeTable, frozen=True):
     ubuntu_kernel: dict[str, str]
     ubuntu_release: dict[str, dict[str, str]]
     newest_branch: dict[str, int]
-    oldest_branch: dict[str, int]
     unstable_branches: dict[str, tuple[int, ...]]
     smi: dict[str, str]
     debian_kernel: dict[str, str]
@@ -188,20 +187,6 @@ def newest_branch(distro_id: str, release: str) -> int | None:
 def extra_modules_package(kernel: str) -> str:
     """Return Ubuntu's package with the modules of a kernel ("6.8.0-60-generic") that its cloud kernels leave out."""
     return f"linux-modules-extra-{kernel}"
-
-
-def older_release(distro_id: str, release: str, branch: int) -> str | None:
-    """Return the last release that has packages of a branch ("Debian 12"), where this one's begin with a newer branch.
-
-    Args:
-        distro_id: ID of os-release.
-        release: VERSION_ID of os-release ("13").
-        branch: driver branch, 470.
-    """
-    name, oldest = distro_id.lower(), packages().oldest_branch
-    if branch >= oldest.get(f"{name} {release}", 0):
-        return None
-    return next((key.title() for key in reversed(oldest) if key.startswith(name) and oldest[key] <= branch), None)
 
 
 def in_unstable(distro_id: str, release: str, branch: int) -> bool:

@@ -192,7 +192,8 @@ def test_the_key_of_debians_dkms_is_enrolled_under_secure_boot() -> None:
     [
         (TRIXIE, 470, "no longer has branch 470, but Debian's unstable has", "nvidia-tesla-470-driver"),
         (TRIXIE, 390, "no longer has branch 390, but Debian's unstable has", "nvidia-legacy-390xx-driver"),
-        (BOOKWORM, 390, "Install Debian 11, ", None),
+        (TRIXIE, 340, "no longer has branch 340, but Debian's unstable has", "nvidia-legacy-340xx-driver"),
+        (BOOKWORM, 390, "no longer has branch 390, but Debian's unstable has", "nvidia-legacy-390xx-driver"),
         (BOOKWORM, 470, "driver of branch 470", "nvidia-tesla-470-driver"),
     ],
 )
