@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.fixes import image, module, runfile, system
-from gpudoctor.fixes.driver import install_driver
+from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
@@ -37,10 +37,12 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         return (module.on_the_host(message),)
     if images := image.driver(on.facts, "proprietary", last):
         return (*images, _plan_ahead(on, last))
-    message = (
-        f"Install driver branch {last}, the last one that supports this GPU, then reboot. Legacy drivers: {_LEGACY}"
-    )
-    package = install_driver(on.facts, last, "proprietary", message)
+    branch = min(last, best_branch(on.facts) or last)
+    which = "the last one that supports this GPU"
+    if branch < last:
+        which = f"this release's own, which supports this GPU (the last one that does is {last})"
+    message = f"Install driver branch {branch}, {which}, then reboot. Legacy drivers: {_LEGACY}"
+    package = install_driver(on.facts, branch, "proprietary", message)
     if package.tasks:
         return (package, _plan_ahead(on, last))
     return (_by_hand(on, last), _plan_ahead(on, last))

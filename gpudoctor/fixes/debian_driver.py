@@ -2,11 +2,14 @@
 
 import msgspec
 
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.system import driver_packages, install, kernel_of, remove
-from gpudoctor.knowledge import packages
+from gpudoctor.knowledge import packages, toolkits
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
-from gpudoctor.queries.repositories import ARCHIVE, discs, missing_components
+from gpudoctor.queries.driver import packages_of_release, user_version
+from gpudoctor.queries.repositories import ARCHIVE, discs, has_source, missing_components
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Edit, Tasks, as_root
 
@@ -14,6 +17,7 @@ from gpudoctor.tasks import Command, Edit, Tasks, as_root
 # alternative "nvidia", which takes the highest branch (nvidia-alternative in https://packages.debian.org/bookworm/).
 _CURRENT = ("nvidia-driver", "nvidia-kernel-dkms", "nvidia-open-kernel-dkms", "nvidia-alternative")
 _TESLA = "nvidia-tesla-"
+_LIBRARY = pattern(r"(libnvidia-(?:tesla-\d+|legacy-\d+xx)-)(cuda1|ml1)")
 
 
 def components(facts: Facts) -> tuple[Tasks, str]:
@@ -63,6 +67,29 @@ def unstable(facts: Facts, branch: int) -> tuple[Tasks, str]:
         f" {name} no longer has branch {branch}, but Debian's unstable has: the pin keeps apt from taking anything "
         "else from there."
     )
+
+
+def both_libraries(names: tuple[str, ...]) -> tuple[str, ...]:
+    """With libcuda's package where only NVML's is installed, or the other way round: Debian has one for each."""
+    other = {"libcuda1": "libnvidia-ml1", "libnvidia-ml1": "libcuda1"}
+    for name in names:
+        if found := _LIBRARY.fullmatch(name):
+            other[name] = f"{found[1]}{'ml1' if found[2] == 'cuda1' else 'cuda1'}"
+    return tuple(dict.fromkeys((*names, *(other[name] for name in names if name in other))))
+
+
+def instead_of_nvidias(facts: Facts, branch: int) -> tuple[Tasks, tuple[Command, ...]]:
+    """For a driver of NVIDIA's repository that is too new: keep apt from that one's, and remove it.
+
+    apt downgrades nothing by itself (apt_preferences(5)); the source of the repository's name in its Release file is
+    https://developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/Release.
+    """
+    version = user_version(facts) or ""
+    has = number_of(version.partition(".")[0])
+    if facts.host.distribution.id != "debian" or not has_source(facts, "nvidia") or has is None or has <= branch:
+        return (), ()
+    pin = f"Package: {toolkits.toolkits().driver.apt}\nPin: release o=NVIDIA\nPin-Priority: -1\n"
+    return (Edit(toolkits.PIN, text=pin, root=True),), remove(facts, *packages_of_release(facts, version))
 
 
 def displaced(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:

@@ -81,10 +81,13 @@ def flavor_for(facts: Facts, branch: int | None = None) -> packages.Flavour | No
 
 def library_packages(facts: Facts) -> tuple[str, ...]:
     """The packages that contain libcuda and libnvidia-ml: those installed, else by the distribution's names."""
-    parts = ("nvidia-compute", "libcuda1", "libnvidia-ml", "nvidia-driver-cuda", "drv-nvidia-cuda", "nvidia-utils")
+    parts = (
+        *("nvidia-compute", "libcuda1", "libnvidia-ml", "-cuda1", "-ml1", "nvidia-driver-cuda", "drv-nvidia-cuda"),
+        "nvidia-utils",
+    )
     there = [name for name in driver_packages(facts) if any(part in name for part in parts)]
     if there:
-        return tuple(name for name in there if not name.endswith(":i386"))
+        return debian_driver.both_libraries(tuple(name for name in there if not name.endswith(":i386")))
     loaded = facts.nvidia.kernel.loaded
     number, family = branch_of(loaded if isinstance(loaded, str) else None), family_of(facts)
     if number is None or family is None:
@@ -142,13 +145,12 @@ def install_driver(
     enabled, why = debian_driver.components(facts)
     unstable, from_unstable = debian_driver.unstable(facts, branch)
     added, why = (*enabled, *unstable), f"{why}{from_unstable}"
-    actual, other = (
-        debian_driver.with_kernel(facts, _actual(facts, found, branch)),
-        debian_driver.displaced(facts, found),
-    )
+    actual = debian_driver.with_kernel(facts, _actual(facts, found, branch))
+    kept, gone = debian_driver.instead_of_nvidias(facts, branch)
+    other = () if gone else debian_driver.displaced(facts, found)
     signed = _signed_modules(facts, actual, branch, flavor)
     actual = msgspec.structs.replace(actual, names=(*actual.names, *signed))
-    commands = (*added, *_before(facts, found, branch), *_commands(facts, family, actual), *other)
+    commands = (*added, *kept, *_before(facts, found, branch), *_commands(facts, family, actual, gone), *other)
     enrolled = debian_driver.enrolled(facts)
     message = f"{message}{why}{_under_secure_boot(facts, signed, bool(enrolled))}"
     tasks = (*commands, *_manager(facts, branch), *enrolled)
@@ -303,7 +305,9 @@ def _chosen(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[
     return (*reset, *found.before)
 
 
-def _commands(facts: Facts, family: packages.Family, found: packages.DriverPackages) -> tuple[Command, ...]:
+def _commands(
+    facts: Facts, family: packages.Family, found: packages.DriverPackages, gone: tuple[Command, ...] = ()
+) -> tuple[Command, ...]:
     if family == "arch":
         # DKMS uses the installed headers, and Arch supports no package that is newer than the rest.
         names = (packages.headers_package(family, kernel_of(facts)), *found.names)
@@ -312,7 +316,7 @@ def _commands(facts: Facts, family: packages.Family, found: packages.DriverPacka
     others = [name for name in driver_packages(facts) if "nvidia" in name and name not in found.names]
     if found.origin == "RPM Fusion" and others and not is_image(facts):  # whose branches conflict with each other
         return (as_root("dnf", "install", "--allowerasing", *found.names),)
-    return (*refresh, *install(facts, *found.names))
+    return (*refresh, *gone, *install(facts, *found.names))
 
 
 def other_release(facts: Facts) -> tuple[Fix, ...]:

@@ -10,7 +10,7 @@ from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import USERS
-from gpudoctor.queries.driver import disk_version, held_packages, library_version, module_name
+from gpudoctor.queries.driver import disk_version, held_packages, library_version, module_name, packages_of_release
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
 
@@ -310,21 +310,13 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
     verify, back = query("nvidia-smi"), _libraries_of(facts, user, source)
     first = Fix(message, back, "reinstall-package", root=True, needs="reboot", verify=verify)
     message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
-    newer = system.upgrade(facts, debian=_of_release(facts, user), fedora=("*nvidia*",), suse=("*nvidia*",))
+    newer = system.upgrade(facts, debian=packages_of_release(facts, user), fedora=("*nvidia*",), suse=("*nvidia*",))
     return (first, Fix(message, newer, "reinstall-package", root=True, needs="reboot", verify=verify))
-
-
-def _of_release(facts: Facts, release: str) -> list[str]:
-    """The driver's installed packages of one release, less those of Debian that follow the driver at a distance."""
-    found = known_or(facts.nvidia.kernel.packages, ())
-    apart = ["nvidia-modprobe", "nvidia-settings", "nvidia-persistenced", "nvidia-xconfig"]
-    there = ((name, version) for name, version, state in found if state[:1] not in "rp")
-    return [name for name, version in there if release in version and name not in apart]
 
 
 def _libraries_of(facts: Facts, user: str, wanted: str) -> Tasks:
     """Replace the libraries' packages by those of another release, and reboot; none where a reboot is all there is."""
-    family, names = system.family_of(facts), _of_release(facts, user)
+    family, names = system.family_of(facts), packages_of_release(facts, user)
     back: Tasks = ()
     if system.is_image(facts):
         back = (query("rpm-ostree", "status"), as_root("rpm-ostree", "rollback"))

@@ -14,6 +14,9 @@ from gpudoctor.targets import gpus_of, has_dxg, in_container, wants_nvidia
 _BOOT = 600
 # The modes of lockdown in which unsigned modules are refused (kernel_lockdown(7)).
 STRICT = ("integrity", "confidentiality")
+# The driver's packages in Debian that follow it at a distance: nvidia-modprobe 570.133.07 beside a driver 550.163.01
+# (https://packages.debian.org/trixie/nvidia-modprobe).
+_APART = ("nvidia-modprobe", "nvidia-settings", "nvidia-persistenced", "nvidia-xconfig")
 # What the probe reports for a copy that the loader does not reach.
 OFF_PATH = "not on the loader's path"
 # cuInit's and NVML's results (cuda_errors.toml, nvml_errors.toml).
@@ -64,9 +67,17 @@ def libraries_beside(facts: Facts) -> tuple[DriverLibrary, DriverLibrary] | None
         return None  # a reboot may load the libraries' module
     folder = found.real.rpartition("/")[0]
     own = next((c for c in copies if c.version == module and c.real.rpartition("/")[0] == folder), None)
-    if own is None or any(str(user) in version for _name, version, _state in packages):
+    if own is None or packages_of_release(facts, str(user)):
         return None
     return found, own
+
+
+def packages_of_release(facts: Facts, release: str) -> tuple[str, ...]:
+    """The driver's installed packages of one release; none where the packages are unknown."""
+    there = (
+        (name, version) for name, version, state in known_or(facts.nvidia.kernel.packages, ()) if state[:1] not in "rp"
+    )
+    return tuple(name for name, version in there if release in version and name not in _APART)
 
 
 def held_packages(facts: Facts) -> tuple[str, ...]:
@@ -83,9 +94,8 @@ def installed_over_packages(facts: Facts) -> bool:
     kernel, user = facts.nvidia.kernel, library_version(facts)
     if kernel.installer != "runfile" or isinstance(kernel.packages, Unknown) or not isinstance(kernel.loaded, str):
         return False
-    versions = [version for _name, version, _state in kernel.packages]
-    of_module = disk_version(facts) == kernel.loaded and any(kernel.loaded in version for version in versions)
-    return user not in (None, kernel.loaded) and of_module and not any(str(user) in version for version in versions)
+    of_module = disk_version(facts) == kernel.loaded and bool(packages_of_release(facts, kernel.loaded))
+    return user not in (None, kernel.loaded) and of_module and not packages_of_release(facts, str(user))
 
 
 def of_booted_system(facts: Facts) -> bool:

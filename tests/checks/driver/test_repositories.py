@@ -3,14 +3,15 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import run
 from gpudoctor.checks.driver.repository_of_another_release import repository_of_another_release
 from gpudoctor.facts import DiskModule, Distribution, Dkms, Facts, NegativePin, PackageSource
 from gpudoctor.fixes.driver import install_driver, library_packages
 from gpudoctor.fixes.module import into_new_kernel
 from gpudoctor.maybe import Unknown
-from tests.builders import FEDORA, ask, plain_host
+from tests.builders import FEDORA, ask, card, library, plain_host
 from tests.checks.driver.test_loading import GTX970
-from tests.checks.nvidia_machines import having, unloaded
+from tests.checks.nvidia_machines import disk, having, unloaded
 
 BOOKWORM = Distribution(id="debian", like=(), version="12", codename="bookworm", name="Debian GNU/Linux 12")
 TRIXIE = Distribution(id="debian", like=(), version="13", codename="trixie", name="Debian GNU/Linux 13 (trixie)")
@@ -331,3 +332,40 @@ def test_debians_other_flavor_is_removed_because_its_driver_is_content_with_eith
         "sudo apt-get install nvidia-kernel-dkms nvidia-driver firmware-misc-nonfree",
         "sudo apt-get purge nvidia-open-kernel-dkms",
     )
+
+
+@pytest.mark.parametrize(
+    ("there", "typed"),
+    [
+        ("libnvidia-ml1", "sudo apt-get install libnvidia-ml1 libcuda1"),
+        ("libnvidia-tesla-470-ml1", "sudo apt-get install libnvidia-tesla-470-ml1 libnvidia-tesla-470-cuda1"),
+    ],
+)
+def test_the_library_that_was_not_installed_with_the_other(there: str, typed: str) -> None:
+    facts = having(
+        host__distribution=BOOKWORM,
+        nvidia__cuda__libraries=(),
+        nvidia__cuda__code=None,
+        nvidia__kernel__packages=((there, "535.309.01-1", "ii"),),
+    )
+    (verdict,) = run(catalogue.load(["driver.library-missing"])[0], facts)
+    assert verdict.fixes[0].commands == (typed,)
+
+
+def test_a_card_that_nvidias_repository_dropped_goes_back_to_debians_driver() -> None:
+    nvidia = PackageSource(path=LIST, kind="nvidia", release="debian13")
+    packages = tuple((name, "590.48.01-1", "ii") for name in ("libcuda1", "nvidia-driver", "nvidia-kernel-dkms"))
+    facts = having(
+        debian(TRIXIE, archive("main", *ALL, suite="trixie"), nvidia),
+        pci=(card(device="1c03", generation="Pascal"),),
+        nvidia__kernel__on_disk=(disk(version="590.48.01"),),
+        nvidia__nvml__libraries=(library("libnvidia-ml.so.1", "590.48.01"),),
+        nvidia__kernel__packages=packages,
+    )
+    (verdict,) = run(catalogue.load(["driver.gpu-dropped"])[0], facts)
+    fix = verdict.fixes[0]
+    assert fix.message.startswith("Install driver branch 550, this release's own, which supports this GPU")
+    assert "Pin: release o=NVIDIA" in fix.commands[0]
+    assert fix.commands[1:3] == ("sudo apt-get update", "sudo apt-get purge libcuda1 nvidia-driver nvidia-kernel-dkms")
+    assert fix.commands[3].startswith("sudo apt-get install ")
+    assert fix.commands[3].endswith("nvidia-driver firmware-misc-nonfree")

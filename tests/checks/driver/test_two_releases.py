@@ -42,6 +42,15 @@ def _roots(facts: Facts) -> list[str]:
         (_node(ELSEWHERE), "driver.compat-mismatch"),
         (_node(disk=USER), "driver.library-mismatch"),
         (_node(DEBIAN, packages=DEBIANS, nvidia__kernel__installer="runfile"), "driver.mixed-installation"),
+        # Debian's tools have versions of their own, here by chance that of the .run's libraries.
+        (
+            _node(
+                DEBIAN,
+                packages=(*DEBIANS, ("nvidia-modprobe", f"{USER}-1", "ii")),
+                nvidia__kernel__installer="runfile",
+            ),
+            "driver.mixed-installation",
+        ),
     ],
 )
 def test_whose_libraries_are_too_many(facts: Facts, root: str) -> None:
