@@ -19,6 +19,7 @@ _PROGRAM = pattern(r"No such file or directory: '([\w.+-]+)'|([\w.+-]+): (?:comm
 _REQUESTED = pattern(
     r"Failed to build '([\w.-]+)'|(?:Failed building wheel|No matching distribution found) for ([\w.-]+\w)"
     r"|that satisfies the requirement ([\w.-]+\w)|[Cc]ould not build wheels for ([\w.-]+\w)"
+    r"|Didn't find wheel for ([\w.-]+\w)|The installation of ([\w.-]+\w) for version"
 )
 _MODEL = pattern(r"huggingface\.co/(?!api/|docs/|datasets/|spaces/)([\w.-]+/[\w.-]+)")
 

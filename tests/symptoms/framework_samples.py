@@ -117,6 +117,7 @@ FRAMEWORKS = [
     Sample("libmpi", trace("ImportError: libmpi.so.12: cannot open shared object file: No such file or directory", "tensorrt_llm/logger.py")),
     Sample("bindings-driver", trace("cuda.bindings._internal.utils.NotSupportedError: CUDA driver version 13000 is not supported", "numba_cuda/numba/cuda/dispatcher.py")),
     Sample("conda-pytorch-cuda", "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - pytorch-cuda=12.8\n"),
+    Sample("nvidia-placeholder", "RuntimeError: Didn't find wheel for cuml-cu12 24.12.0"),
     Sample("nvidia-placeholder", "RuntimeError: The package you are trying to install is only a placeholder project on PyPI.org repository."),
     Sample("extra-unknown", "WARNING: jax 0.7.2 does not provide the extra 'cuda12-pip'\n"),
     Sample("nvtx-target", '    The link interface of target "torch::nvtoolsext" contains:\n\n      CUDA::nvToolsExt\n\n    but the target was not found.  Possible reasons include:\n'),
