@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS
 from gpudoctor.queries.driver import cuda_fails, own_kernel
+from gpudoctor.targets import cards_of
 from gpudoctor.tasks import Shell, as_root
 
 
@@ -64,7 +65,8 @@ def device_nodes_missing(facts: Facts) -> Problem | None:
 
 def _of_some(facts: Facts) -> Problem | None:
     """The GPUs without a node, which NVML leaves out. A batch job may have got the nodes of its own GPUs alone."""
-    there, count = len(known_or(facts.nvidia.kernel.gpus, ())), facts.nvidia.nvml.count
+    bound = [card for card in cards_of(facts, "nvidia") if card.driver == "nvidia"]
+    there, count = min(len(bound), len(known_or(facts.nvidia.kernel.gpus, ()))), facts.nvidia.nvml.count
     if not isinstance(count, int) or not 0 < count < there or known(facts.cluster.job) is not None:
         return None
     paths = {node.path for node in known(facts.nvidia.kernel.nodes)}

@@ -23,12 +23,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             f"Install the headers (kernel-devel) of kernel {system.kernel_of(facts)}, then build the module with DKMS."
         )
         return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
-    message = "Install the running kernel's headers, build the module and load it."
+    last, needs, then = module.loading(facts)
+    message = f"Install the running kernel's headers, build the module, and {then}."
     own = Fix(
         message,
-        (*commands, as_root("modprobe", "nvidia")),
+        (*commands, last),
         "reinstall-package",
         root=True,
+        needs=needs,
         verify=query("nvidia-smi"),
     )
     built = module_build.with_built_kernel(facts)

@@ -10,7 +10,7 @@ from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
 from gpudoctor.queries.history import kernel_lines
 from gpudoctor.targets import cards_of
-from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks import query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -27,9 +27,10 @@ def _finish(facts: Facts) -> tuple[Fix, ...]:
     """Let dpkg finish what it began: that builds the module, and lays the files by which modprobe finds it."""
     if not (tasks := system.finished(facts)):
         return ()
-    message = "Finish the installation that dpkg began: it builds the module. Then load it."
+    last, needs, then = module.loading(facts)
+    message = f"Finish the installation that dpkg began, which builds the module; then {then}."
     verify = query("nvidia-smi")
-    return (Fix(message, (*tasks, as_root("modprobe", "nvidia")), "reinstall-package", root=True, verify=verify),)
+    return (Fix(message, (*tasks, last), "reinstall-package", root=True, needs=needs, verify=verify),)
 
 
 def _module_package(facts: Facts, branch: int | None) -> Fix | None:
@@ -43,11 +44,13 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     names = (found.dkms or found.names[0],) if found and found.origin != "AUR" else ()
     if not names:
         return None
+    last, needs, _ = module.loading(facts)
     return Fix(
         "Install the package that contains the kernel module, with the running kernel's headers.",
-        (*module.headers(facts), *system.install(facts, *names), as_root("modprobe", "nvidia")),
+        (*module.headers(facts), *system.install(facts, *names), last),
         "reinstall-package",
         root=True,
+        needs=needs,
         verify=query("nvidia-smi"),
     )
 

@@ -17,7 +17,7 @@ from gpudoctor.fixes.system import (
     upgrade,
 )
 from gpudoctor.knowledge import drivers, generations, packages, repositories
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.driver import user_version
 from gpudoctor.queries.repositories import has_source
@@ -76,7 +76,14 @@ def flavor_for(facts: Facts, branch: int | None = None) -> packages.Flavour | No
     if "required" in rules:
         return "open"
     early = branch is not None and branch < drivers.first_open_for_all()
-    return "proprietary" if "no" in rules or early else "open"
+    return "proprietary" if "no" in rules or early or _comes_proprietary(facts, branch) else "open"
+
+
+def _comes_proprietary(facts: Facts, branch: int | None) -> bool:
+    """Whether the branch is this release's own, and its driver's package takes the proprietary modules by itself."""
+    newest, own = newest_packaged(facts), text_of(facts.host.distribution.id)
+    packaged = newest is not None and branch is not None and branch <= newest
+    return packaged and packages.proprietary_first(own)
 
 
 def library_packages(facts: Facts) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
-from gpudoctor.queries.cards import USERS
+from gpudoctor.queries.cards import USERS, owned_by
 from gpudoctor.queries.driver import disk_version, held_packages, library_version, module_name, packages_of_release
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
@@ -72,6 +72,13 @@ def on_the_host(message: str, *tasks: Task) -> Fix:
     """What a container cannot fix: commands for its host."""
     action: Action | None = "reload-module" if tasks else None
     return Fix(message, tasks, action, root=True, needs="restart of the container", place="outside")
+
+
+def loading(facts: Facts) -> tuple[Task, str | None, str]:
+    """The command that brings a new module in, what it needs, and that in words: nouveau lets go of no GPU."""
+    if owned_by(facts, "nouveau"):
+        return as_root("reboot"), "reboot", "reboot, since nouveau has the GPU"
+    return as_root("modprobe", "nvidia"), None, "load it"
 
 
 def headers(facts: Facts) -> Tasks:
@@ -157,9 +164,10 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         return _newer_kmp(facts)
     if ready_kernel := _prebuilt_kernel(facts):
         return _other_kmod(facts, ready_kernel)
-    commands = (*build_commands(facts), as_root("modprobe", "nvidia"))
-    message = f"Build the module for kernel {kernel}, then load it."
-    build = Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
+    last, needs, then = loading(facts)
+    message = f"Build the module for kernel {kernel}, then {then}."
+    commands = (*build_commands(facts), last)
+    build = Fix(message, commands, "reinstall-package", root=True, needs=needs, verify=NVIDIA_SMI)
     ready = prebuilt.install(facts, version)
     if ready is None:
         return (build,)

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.boot import into_kernel
-from gpudoctor.fixes.driver import best_branch, flavor_for, install_driver, newest_release
+from gpudoctor.fixes.driver import best_branch, flavor_for, generations_of, install_driver, newest_release
 from gpudoctor.fixes.system import kernel_of as kernel_of
 from gpudoctor.knowledge import build_errors, drivers, packages
 from gpudoctor.knowledge.kernels import version as numbers
@@ -62,12 +62,17 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
         message = "Install the running kernel's headers again, then build the module and load it."
         return (_build(facts, message, module.headers(facts)),)
     known, later = _newer_release(facts)
-    return (*known, *_newer_branch(facts), _other_kernel(facts), *later)
+    newer, other = _newer_branch(facts), _other_kernel(facts)
+    # A kernel that is there and has the module comes before a driver of another source.
+    foreign = _built_for(facts) and facts.host.distribution.id == "debian"
+    rest = (other, *newer) if foreign else (*newer, other)
+    return (*_proprietary_modules(facts), *known, *rest, *later)
 
 
 def _build(facts: Facts, message: str, first: Tasks, undo: Tasks = ()) -> Fix:
-    commands = tuple(dict.fromkeys((*first, *module.build_commands(facts), as_root("modprobe", "nvidia"))))
-    return Fix(message, commands, "reinstall-package", root=True, undo=undo, verify=query("nvidia-smi"))
+    last, needs, _ = module.loading(facts)
+    commands = tuple(dict.fromkeys((*first, *module.build_commands(facts), last)))
+    return Fix(message, commands, "reinstall-package", root=True, needs=needs, undo=undo, verify=query("nvidia-smi"))
 
 
 def _install(facts: Facts, what: str) -> Fix:
@@ -229,6 +234,22 @@ def _open_modules(facts: Facts) -> tuple[Fix, ...]:
     return (install_driver(facts, have, "open", message),)
 
 
+def _proprietary_modules(facts: Facts) -> tuple[Fix, ...]:
+    """Debian's proprietary modules of the same release, where each GPU here can use them.
+
+    apt takes a name with a minus as one to remove, in the same step: https://manpages.debian.org/apt-get.8
+    """
+    there, ours = ("nvidia-open-kernel-dkms", "nvidia-kernel-dkms"), {g.open_module for g in generations_of(facts)}
+    if facts.host.distribution.id != "debian" or there[0] not in module.driver_packages(facts) or "required" in ours:
+        return ()
+    message = (
+        f"Install the proprietary kernel modules of the same release ({there[1]}) in place of the open ones, whose "
+        "source differs, then reboot."
+    )
+    commands = system.install(facts, there[1], f"{there[0]}-")
+    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
+
+
 def is_realtime(release: str) -> bool:
     """Whether a kernel is one with PREEMPT_RT, by the names that distributions give those."""
     return "realtime" in release or "-rt" in release or ".rt" in release
@@ -236,8 +257,9 @@ def is_realtime(release: str) -> bool:
 
 def _built_for(facts: Facts) -> list[str]:
     """The other kernels, without PREEMPT_RT, that have the module."""
-    others = facts.nvidia.kernel.other_kernels
-    return [m.kernel for m in others if not is_realtime(m.kernel)] if isinstance(others, tuple) else []
+    others, there = facts.nvidia.kernel.other_kernels, known_or(facts.host.kernel.others, None)
+    found = [m.kernel for m in others if not is_realtime(m.kernel)] if isinstance(others, tuple) else []
+    return [name for name in found if there is None or name in there]
 
 
 def with_built_kernel(facts: Facts) -> Fix | None:

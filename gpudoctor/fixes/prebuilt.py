@@ -45,7 +45,7 @@ def install(facts: Facts, version: str | None) -> Fix | None:
     follows = following(facts, branch)
     names = (f"linux-modules-nvidia-{branch}-{kernel}", *((follows,) if follows else ()))
     dropped, removed = _without_dkms(facts, kernel, follows is not None)
-    bound = bool(owned_by(facts, "nouveau"))
+    bound = bool(owned_by(facts, "nouveau"))  # as of module.loading, which imports this
     message = "Install Ubuntu's prebuilt, signed module for this kernel"
     message += ", with the package that pulls it in for later kernels" if follows else ""
     message += ", in place of the one that DKMS built, which modprobe would prefer" if dropped or removed else ""

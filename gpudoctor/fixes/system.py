@@ -80,19 +80,19 @@ def install(facts: Facts, *names: str) -> tuple[Command, ...]:
     family = family_of(facts)
     if family is None:
         return ()
-    return (*finished(facts), *lifted(facts, names), _own(facts, packages.install_command(family, names)))
+    return (*_finished_first(facts), *lifted(facts, names), _own(facts, packages.install_command(family, names)))
 
 
 def reinstall(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that reinstall system packages."""
     family = family_of(facts)
-    return () if family is None else (*finished(facts), _own(facts, packages.reinstall_command(family, names)))
+    return () if family is None else (*_finished_first(facts), _own(facts, packages.reinstall_command(family, names)))
 
 
 def remove(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that remove system packages."""
     family = family_of(facts)
-    return () if family is None else (*finished(facts), _own(facts, packages.remove_command(family, names)))
+    return () if family is None else (*_finished_first(facts), _own(facts, packages.remove_command(family, names)))
 
 
 def half_installed(facts: Facts) -> tuple[str, ...]:
@@ -102,6 +102,14 @@ def half_installed(facts: Facts) -> tuple[str, ...]:
     """
     packages = known_or(facts.nvidia.kernel.packages, ()) if family_of(facts) == "debian" else ()
     return tuple(name for name, _, state in packages if state[1:2] in ("H", "U", "F"))
+
+
+def _finished_first(facts: Facts) -> tuple[Command, ...]:
+    """The same before other packages, but where a module's build failed: there dpkg would only fail again.
+
+    A package whose script failed keeps apt from nothing, other than a dpkg that was interrupted.
+    """
+    return () if facts.nvidia.kernel.dkms_errors else finished(facts)
 
 
 def finished(facts: Facts) -> tuple[Command, ...]:

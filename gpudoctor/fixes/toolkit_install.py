@@ -43,6 +43,7 @@ def toolkit_commands(facts: Facts) -> Tasks:
     name = packages.container_toolkit_package(family)
     ways: dict[str, Tasks] = {
         "debian": (
+            *install(facts, "curl", "gnupg", "ca-certificates"),  # no release has them all by itself
             pipe(cmd("curl", "-fsSL", f"{REPOSITORY}/gpgkey"), as_root("gpg", "--dearmor", "--yes", "-o", _KEY)),
             pipe(
                 cmd("curl", "-fsSL", f"{REPOSITORY}/stable/deb/nvidia-container-toolkit.list"),

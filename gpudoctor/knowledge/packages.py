@@ -65,6 +65,7 @@ class Packages(KnowledgeTable, frozen=True):
     ubuntu_kernel: dict[str, str]
     ubuntu_release: dict[str, dict[str, str]]
     newest_branch: dict[str, int]
+    proprietary_first: dict[str, tuple[str, ...]]
     unstable_branches: dict[str, tuple[int, ...]]
     smi: dict[str, str]
     debian_kernel: dict[str, str]
@@ -187,6 +188,11 @@ def newest_branch(distro_id: str, release: str) -> int | None:
 def extra_modules_package(kernel: str) -> str:
     """Return Ubuntu's package with the modules of a kernel ("6.8.0-60-generic") that its cloud kernels leave out."""
     return f"linux-modules-extra-{kernel}"
+
+
+def proprietary_first(distro_id: str) -> bool:
+    """Whether a distribution's own driver package takes the proprietary modules unless it is told otherwise."""
+    return distro_id in packages().proprietary_first["ids"]
 
 
 def in_unstable(distro_id: str, release: str, branch: int) -> bool:

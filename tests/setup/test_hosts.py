@@ -23,7 +23,8 @@ def test_containers_get_the_toolkit_where_they_have_none() -> None:
     toolkit = step(made(machine("ada"), "torch", container=True), "container-toolkit")
     assert toolkit.root
     assert shown(toolkit.commands[-1]) == "sudo systemctl restart docker"
-    assert isinstance(toolkit.commands[0], Pipe)
+    assert shown(toolkit.commands[0]) == "sudo apt-get install curl gnupg ca-certificates"
+    assert isinstance(toolkit.commands[1], Pipe)
     ready = change(machine("ada"), "containers.toolkit", "1.17.8")
     ready = change(ready, "containers.docker_runtimes", ("nvidia", "runc"))
     assert all(s.id != "container-toolkit" for s in made(ready, "torch", container=True).steps)

@@ -121,12 +121,19 @@ def _has_modules(machine: Machine, release: str) -> bool:
 
 
 def _others(machine: Machine, release: str, foreign: bool) -> Maybe[tuple[str, ...]]:
-    """The other kernels that can be booted: those whose own modules are there."""
+    """The other kernels that can be booted: those whose own modules are there, and whose image is where others' are."""
     if foreign:
         return Unknown("the kernel is the host's, and so are the others")
     found = {name for base in MODULE_FOLDERS for name in machine.names(base) if name[:1].isdigit()} - {release}
     newest = sorted(found, key=numbers_in)[-_MOST_KERNELS:]
-    return tuple(name for name in newest if _has_modules(machine, name))
+    images = {name for name in machine.names("/boot") if name.startswith("vmlinuz-") and name[8:9].isdigit()}
+    there = (name for name in newest if not images or f"vmlinuz-{name}" in images or _has_image(machine, name))
+    return tuple(name for name in there if _has_modules(machine, name))
+
+
+def _has_image(machine: Machine, release: str) -> bool:
+    """Whether the kernel lies next to its modules, as Fedora's does before it is copied to where the loader reads."""
+    return any(machine.exists(f"{base}/{release}/vmlinuz") for base in MODULE_FOLDERS)
 
 
 def _by_dracut(machine: Machine, foreign: bool) -> Maybe[bool]:

@@ -69,6 +69,7 @@ def test_a_gpu_whose_node_is_missing() -> None:
     assert found.severity.value == "warn"
     assert found.fixes[0].commands[0].startswith("sudo nvidia-modprobe -c 0 -c 1")
     assert ask(device_nodes_missing, having(EIGHT, cluster__job="17")) == [("pass", "")]  # its own GPUs alone
+    assert ask(device_nodes_missing, having(EIGHT, pci__7__driver="vfio-pci")) == [("pass", "")]  # for a guest
     assert ask(gpus_missing, EIGHT) == [("pass", "")]
 
 

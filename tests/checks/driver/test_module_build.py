@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Problem, judge
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Distribution, Facts
 from gpudoctor.root_causes import findings
 from tests.builders import FEDORA, UBUNTU, ask
 from tests.checks.driver.test_loading import GTX970
@@ -315,3 +315,34 @@ def test_no_module_is_built_for_a_real_time_kernel(facts: Facts, outcome: str) -
         facts = having(facts, nvidia__kernel__other_kernels=(disk(kernel=OTHER),), host__kernel__headers=False)
         (finding,) = findings(judge(facts, catalogue.load(ids)))[0]
         assert finding.root.check.id == "driver.realtime-kernel"
+
+
+def test_where_debians_open_modules_do_not_compile_its_proprietary_ones_may() -> None:
+    packages = (("nvidia-open-kernel-dkms", "550.163.01-2", "iF"), ("nvidia-driver", "550.163.01-2", "iU"))
+    facts = failed(
+        "nvidia/nv-pci.c:237:9: error: too few arguments to function 'pci_resize_resource'",
+        host__distribution=Distribution(id="debian", like=(), version="13", name="Debian GNU/Linux 13 (trixie)"),
+        nvidia__kernel__packages=packages,
+    )
+    # Without `dpkg --configure -a` before it, which would only build the open ones again.
+    assert found(facts)[1][0] == ("sudo apt-get install nvidia-kernel-dkms nvidia-open-kernel-dkms-",)
+
+
+def test_a_kernel_that_has_the_module_comes_before_a_driver_of_another_source() -> None:
+    debian = Distribution(id="debian", like=(), version="13", name="Debian GNU/Linux 13 (trixie)")
+    facts = failed(
+        "nv-mm.h:315:25: error: 'struct vm_area_struct' has no member named '__vm_flags'",
+        host__distribution=debian,
+        nvidia__kernel__dkms=(entry(version="550.163.01"),),
+        nvidia__kernel__other_kernels=(disk(kernel=OTHER),),
+    )
+    commands = found(facts)[1]
+    assert commands[0][0].startswith("sudo grub-reboot")
+    assert commands[1][-1].endswith("nvidia-open")
+    gone = having(facts, host__kernel__others=())  # whose image was removed
+    assert not any("grub-reboot" in command for command in found(gone)[1][0])
+
+
+def test_nouveau_lets_go_of_the_gpu_at_a_reboot() -> None:
+    bound = having(failed("cc: not found"), pci__0__driver="nouveau")
+    assert found(bound)[1][0][-1] == "sudo reboot"

@@ -244,8 +244,15 @@ def test_what_is_enabled_or_unknown_is_left_alone(sources: tuple[PackageSource, 
 
 def test_open_modules_before_545_are_for_data_center_gpus() -> None:
     assert "proprietary" in install_driver(debian(BOOKWORM)).message  # 535 is what Debian 12 has
-    assert "open kernel modules" in install_driver(debian(TRIXIE)).message
     assert "proprietary" in install_driver(debian(TRIXIE, facts=having(NOTHING, **GTX970))).message
+
+
+def test_debians_own_driver_brings_the_proprietary_modules() -> None:
+    """Its open ones are built by few: those of Debian 13 do not compile on its kernel 6.12.118."""
+    fix = install_driver(debian(TRIXIE))
+    assert "branch 550 with the proprietary kernel modules" in fix.message
+    assert fix.commands[-1].endswith("nvidia-driver firmware-misc-nonfree")
+    assert "open kernel modules" in install_driver(debian(TRIXIE), 595).message
 
 
 REJECTED = [
@@ -279,7 +286,7 @@ def test_it_is_replaced_before_the_driver_is_installed() -> None:
     assert "sudo apt-get install --reinstall /var/cache/apt/archives/cuda-keyring.deb" in new.commands
     assert new.commands[-1].endswith(" nvidia-open")
     assert own.commands[0] == f"sudo mv {LIST} {LIST}.off"
-    assert own.commands[-1].endswith("nvidia-open-kernel-dkms nvidia-driver firmware-misc-nonfree")
+    assert own.commands[-1].endswith("nvidia-driver firmware-misc-nonfree")
     works = one.fixes_for(having(host__distribution=TRIXIE, host__sources=(OLD,)))
     assert [fix.commands[-1] for fix in works] == ["sudo apt-get update", f"sudo mv {LIST} {LIST}.off"]
 
