@@ -9,7 +9,7 @@ from gpudoctor.knowledge import packages, toolkits
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.driver import packages_of_release, user_version
-from gpudoctor.queries.repositories import ARCHIVE, discs, has_source, missing_components
+from gpudoctor.queries.repositories import ARCHIVE, discs, missing_components
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Edit, Tasks, as_root
 
@@ -79,17 +79,18 @@ def both_libraries(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def instead_of_nvidias(facts: Facts, branch: int) -> tuple[Tasks, tuple[Command, ...]]:
-    """For a driver of NVIDIA's repository that is too new: keep apt from that one's, and remove it.
+    """For packages of a branch that this release does not have: keep apt from NVIDIA's repository, and remove them.
 
-    apt downgrades nothing by itself (apt_preferences(5)); the source of the repository's name in its Release file is
+    apt downgrades nothing by itself (apt_preferences(5)). The repository's name is in its Release file:
     https://developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/Release.
     """
-    version = user_version(facts) or ""
-    has = number_of(version.partition(".")[0])
-    if facts.host.distribution.id != "debian" or not has_source(facts, "nvidia") or has is None or has <= branch:
+    version, own = user_version(facts) or "", facts.host.distribution
+    has, gone = number_of(version.partition(".")[0]), packages_of_release(facts, version)
+    newest = packages.newest_branch(text_of(own.id), text_of(own.version))
+    if own.id != "debian" or newest is None or has is None or has <= max(branch, newest) or not gone:
         return (), ()
     pin = f"Package: {toolkits.toolkits().driver.apt}\nPin: release o=NVIDIA\nPin-Priority: -1\n"
-    return (Edit(toolkits.PIN, text=pin, root=True),), remove(facts, *packages_of_release(facts, version))
+    return (Edit(toolkits.PIN, text=pin, root=True),), remove(facts, *gone)
 
 
 def displaced(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:
