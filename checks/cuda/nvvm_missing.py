@@ -83,4 +83,5 @@ def nvvm_missing(on: OnPython) -> Problem | None:
         return None
     message = f"numba-cuda {found.version} is installed, but CUDA's compiler library libNVVM was not found."
     # An import that fails was seen to fail, and comes first: only a program that compiles kernels notices this one.
-    return Problem(message, severity=Severity.WARNING if failures(on.python) else None)
+    severity = Severity.WARNING if failures(on.python) else None
+    return Problem(message, severity=severity, breaks=("numba-cuda",), words=("libnvvm", "NvvmSupportError", "libNVVM"))

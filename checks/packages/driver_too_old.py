@@ -114,4 +114,10 @@ def driver_too_old(on: OnPython) -> Problem | None:
     driver = f"the {driver_words(on.facts)} is too old{and_more(unsupported)}"
     message = f"{first.name} {first.version} is built for CUDA {cuda}; {driver}."
     severity = Severity.WARNING if stem == _BINDINGS else None  # those who call only the driver's functions run
-    return Problem(message, tuple(f"{p.name} {p.version}" for p, _, _ in unsupported[:5]), severity=severity)
+    return Problem(
+        message,
+        tuple(f"{p.name} {p.version}" for p, _, _ in unsupported[:5]),
+        severity=severity,
+        breaks=tuple(p.name for p, _, _ in unsupported),
+        words=("driver", "CUDA_ERROR", "cudaError", "libcuda"),
+    )

@@ -77,10 +77,13 @@ def _failing(on: OnPython, unmet: UnmetRequirement) -> tuple[PackageImport, str]
     """The package whose import ends with an error about it, and that error.
 
     It names what is required, and it is the import of who asks for it, or names that, or what was found: "Numba needs
-    NumPy 2.2 or less. Got NumPy 2.3.", "huggingface-hub<1.0 is required ..., but found huggingface-hub==1.0.1".
+    NumPy 2.2 or less. Got NumPy 2.3.", "huggingface-hub<1.0 is required ..., but found huggingface-hub==1.0.1". Or it
+    is the import of what was found, in a release that is not for the others.
     """
     name = re.sub(r"[-_.]+", "[-_.]", _name(unmet).lower())
     for one, error in failures(on.python) if unmet.found else ():
+        if one.package == normalise(_name(unmet)) and not one.dependent:
+            return one, error
         text = error.lower()
         named = one.package == unmet.package or any(w in text for w in (unmet.package.lower(), unmet.found or ""))
         if named and re.search(rf"\b{name}\b", text):

@@ -72,7 +72,7 @@ def probe(
         dependents: those that only require one of them, in the order in which they are imported while there is time.
     """
     unmet, begun = {each.package for each in python.unmet}, monotonic()
-    wanted = [(one, module) for one in packages for module in modules_of(one)]
+    wanted = [(one, module) for one in packages for module in modules_of(one) or module_in_namespace(machine, one)]
     wanted.sort(key=lambda job: (job[0].package.name not in unmet, not computes(job[0].package.name)))
     later = [(one, module) for one in dependents for module in modules_of(one)[:1] or module_in_namespace(machine, one)]
     later.sort(key=lambda job: job[0].package.name not in unmet)
