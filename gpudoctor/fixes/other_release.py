@@ -203,6 +203,8 @@ def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix
     proof, series = import_proof(on, one), ".".join(map(str, numbers(other.version)[:2]))
     message = f"Upgrade {one.package} to a release that works with {other.name} {release(other.version)}."
     upgraded = newer(on, one, message, other.name)
+    if f"'{one.package.replace('-', '.')}." in text_of(one.error):  # numba.cuda.types is numba-cuda's, not numba's
+        return (upgraded,)
     if having := release_with(on.python, lacked_name(text_of(one.error)), other.name, but=(one.package,)):
         return replace(having, verify=proof), upgraded
     lowest = _lowest(on, one.package, other.name)
