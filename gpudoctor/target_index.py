@@ -272,7 +272,7 @@ ONLY_WITH = {
     "environment.ninja-not-on-path": ("targets:pythons", "pythons.own_ninja gpus pythons.packages?"),
     "environment.path-missing": ("targets:machine", "gpus", "toolkits.named_paths"),
     "environment.selected-library-missing": ("targets:torches", "host.environment=BNB_CUDA_VERSION,BNB_ROCM_VERSION pythons.packages?"),
-    "environment.variable-refused": ("targets:pythons", "host.environment=ALL_PROXY,CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,HF_HUB_ENABLE_HF_TRANSFER,MPLBACKEND,ROCR_VISIBLE_DEVICES,VLLM_FLASH_ATTN_VERSION,VLLM_PORT,XLA_PYTHON_CLIENT_ALLOCATOR,all_proxy pythons.packages?", "pythons.packages.name=deepspeed,httpx,huggingface-hub,jaxlib,matplotlib,ray,vllm"),
+    "environment.variable-refused": ("targets:pythons", "host.environment=ALL_PROXY,CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,HF_HUB_ENABLE_HF_TRANSFER,MPLBACKEND,ROCR_VISIBLE_DEVICES,TORCH_CUDA_ARCH_LIST,VLLM_FLASH_ATTN_VERSION,VLLM_PORT,XLA_PYTHON_CLIENT_ALLOCATOR,all_proxy pythons.packages?", "pythons.packages.name=deepspeed,flashinfer-python,httpx,huggingface-hub,jaxlib,matplotlib,ray,vllm"),
     "environment.variable-unread": ("targets:pythons", "host.environment=VLLM_ATTENTION_BACKEND,VLLM_DISABLE_FLASHINFER_PREFILL,VLLM_FLASH_ATTN_VERSION,VLLM_USE_V1 pythons.packages?"),
     "fabric.gpudirect-rdma-off": ("queries.driver:not_wsl", "host.rdma_devices"),
     "host.address-space-limit": ("targets:machine", "gpus", "host.address_space"),

@@ -99,7 +99,9 @@ def wake_failed(on: OnCard) -> Problem | None:
     if not logged or works(on.facts, on.card):
         return None
     if on.card.driver == VFIO:
-        if known(on.card.power_state) != "D3cold":
+        # After a reset that failed, the card answers nothing, and D3cold is how the kernel reads that.
+        unreset = any(event.gpu == on.card.address for event in events(on.facts, "vfio-not-ready"))
+        if unreset or known(on.card.power_state) != "D3cold":
             return None
         message = f"{card_name(on.card)}, bound to vfio-pci, is stuck in D3cold: the kernel could not wake it."
         return Problem(f"{message} No virtual machine can use it.", logged, _OF_VFIO)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, NcclSetting
 from gpudoctor.fixes.nccl import withdraw
 from gpudoctor.fixes.variables import assign
@@ -17,6 +18,11 @@ EXACT = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 _LOCAL = ("lo", "docker", "veth", "br-", "virbr", "cni", "flannel", "cali", "tun", "tap", "dummy", "podman")
 
 _MOST = 8  # names in a sentence
+_LOOPBACK = "lo"
+_WHY_LOOPBACK = (
+    "As long as the variable is not set, NCCL leaves lo and docker* out by itself. A list of exclusions of one's own "
+    "stands for that, and lo is the first interface of a machine."
+)
 
 
 def chosen(value: str, there: Sequence[str]) -> list[str]:
@@ -35,6 +41,18 @@ def chosen(value: str, there: Sequence[str]) -> list[str]:
     ]
 
 
+def _lets_loopback_in(facts: Facts, value: str, there: Sequence[str]) -> bool:
+    """Whether a job of several nodes excludes interfaces and not lo, which NCCL then takes: it is the first."""
+    if not value.startswith("^") or "lo" not in chosen(value, there):
+        return False
+    size, here = _number(facts, "WORLD_SIZE"), len(gpus_of(facts))
+    return max(_number(facts, "NNODES"), _number(facts, "SLURM_JOB_NUM_NODES")) > 1 or size > here > 0
+
+
+def _number(facts: Facts, name: str) -> int:
+    return number_of(facts.host.environment.get(name, "")) or 0
+
+
 def _named(facts: Facts) -> dict[str, NcclSetting]:
     """The variables that name something; those of Gloo and RPC only as the environment has them."""
     found = {name: setting(facts, name) for name in (SOCKET, *EXACT, HCA)}
@@ -47,6 +65,8 @@ def _wrong(facts: Facts) -> dict[str, tuple[str, str]]:
     there = known(facts.host.interfaces) if named.keys() - {HCA} else ()
     if SOCKET in named and not chosen(named[SOCKET], there):
         wrong[SOCKET] = named[SOCKET], "NCCL stops with 'no socket interface found'"
+    elif _lets_loopback_in(facts, named.get(SOCKET, ""), there):
+        wrong[SOCKET] = named[SOCKET], _LOOPBACK
     for name in EXACT:
         missing = [each for each in named.get(name, "").split(",") if each and each not in there]
         if missing:
@@ -59,9 +79,13 @@ def _wrong(facts: Facts) -> dict[str, tuple[str, str]]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     wrong = _wrong(facts)
+    named = _named(facts)
+    if wrong.get(SOCKET, ("", ""))[1] == _LOOPBACK:
+        also = f"^lo,{named[SOCKET].value.strip().removeprefix('^')}"
+        free = withdraw(facts, named[SOCKET], why="NCCL then excludes lo and docker by itself.")
+        return *free, assign(SOCKET, also, "Or exclude lo as well.")
     outside = [name for name in known_or(facts.host.interfaces, ()) if not name.startswith(_LOCAL)]
     sockets = [name for name in wrong if name != HCA]
-    named = _named(facts)
     why = "NCCL and Gloo then choose an interface themselves."
     free = withdraw(facts, *(named[name] for name in wrong), why=why)
     if len(outside) != 1 or not sockets:
@@ -71,7 +95,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="NCCL_SOCKET_IFNAME or a similar variable names no network interface of this machine",
+    title="NCCL_SOCKET_IFNAME or a similar variable names no usable network interface",
     severity=Severity.WARNING,
     cause="NCCL, RCCL and Gloo use only the interfaces that these variables name, and names differ from machine to "
     "machine (eth0, enp90s0np0, ib0). If none matches, the first collective operation fails, also between GPUs of one "
@@ -97,6 +121,12 @@ def interface_missing(facts: Facts) -> Problem | None:
         return None
     named = _named(facts)
     name, (bad, leads_to) = next(iter(wrong.items()))
+    if leads_to == _LOOPBACK:
+        message = (
+            f"{name}{where(named[name])} is {bad}, which takes the place of NCCL's own exclusion of lo: each node of "
+            "this job offers 127.0.0.1 to the others, and they never meet."
+        )
+        return Problem(message, (f"{name}={bad}{where(named[name])}",), _WHY_LOOPBACK, severity=Severity.ERROR)
     rdma = name == HCA
     kind, there = ("RDMA device", facts.host.rdma_devices) if rdma else ("network interface", facts.host.interfaces)
     names = sorted(known(there), key=lambda one: one.startswith(_LOCAL))

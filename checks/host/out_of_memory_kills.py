@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.containers import size
 from gpudoctor.queries.gpus import COHERENT
@@ -18,6 +19,18 @@ _UNIFIED = (
 )
 
 
+_LESS = Fix(
+    "Use less memory: fewer DataLoader workers, models loaded in parts (low_cpu_mem_usage, safetensors); or give the "
+    "machine, container or job more memory or swap.",
+    (query("free", "-h"), filtered(query("dmesg", root=True), query("grep", "-i", "out of memory"))),
+    verify=query("free", "-h"),
+)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return (wsl.MORE_MEMORY, _LESS) if isinstance(facts.host.wsl, int) else (_LESS,)
+
+
 def _kills(facts: Facts) -> list[LogEvent]:
     kills = of_this_week(facts, tuple(e for e in known(facts.log.events) if e.kind == "oom-kill"))
     return [e for e in kills if e.what.get("process", "").lower().startswith(COMPUTES)]
@@ -29,14 +42,7 @@ def _kills(facts: Facts) -> list[LogEvent]:
     cause="The OOM killer (out of memory) ends a process with SIGKILL ('Killed', exit code 137) when the machine or "
     "its cgroup runs out of memory. Loading a model needs as much memory as its file is large, and each DataLoader "
     "worker adds its share; GPU memory is not involved.",
-    fixes=(
-        Fix(
-            "Use less memory: fewer DataLoader workers, models loaded in parts (low_cpu_mem_usage, safetensors); or "
-            "give the machine, container or job more memory or swap.",
-            (query("free", "-h"), filtered(query("dmesg", root=True), query("grep", "-i", "out of memory"))),
-            verify=query("free", "-h"),
-        ),
-    ),
+    fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),
     targets=machine,
     only_with=("gpus", "log.events.kind=oom-kill"),

@@ -1,21 +1,11 @@
 """WSL has far less memory than the GPU."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known
 from gpudoctor.queries.containers import size
 from gpudoctor.targets import gpus_of, wsl_machine
-from gpudoctor.tasks import cmd, query
-
-_FIX = Fix(
-    "If Windows has more memory, give WSL a larger share: set memory= in the section [wsl2] of "
-    "%UserProfile%\\.wslconfig on Windows (swap= helps too), then restart WSL.",
-    (cmd("notepad.exe", "%UserProfile%\\.wslconfig"), wsl.SHUTDOWN),
-    "change-environment",
-    needs="restart of WSL",
-    verify=query("free", "-h"),
-)
 
 
 @check(
@@ -24,7 +14,7 @@ _FIX = Fix(
     cause="WSL gets half of the Windows host's memory unless .wslconfig sets another size. Weights usually pass "
     "through host memory on their way to the GPU; a program that loads a model of the GPU's size is then killed "
     "(Killed).",
-    fixes=(_FIX,),
+    fixes=(wsl.MORE_MEMORY,),
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#main-wsl-settings",),
     targets=wsl_machine,
     caused_by=("host.memory-limit",),

@@ -10,6 +10,15 @@ MICROSOFT = "https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"
 # With its suffix it runs in PowerShell and inside WSL alike (https://learn.microsoft.com/windows/wsl/filesystems).
 SHUTDOWN = cmd("wsl.exe", "--shutdown", person=True)
 LIB = "/usr/lib/wsl/lib"
+# https://learn.microsoft.com/windows/wsl/wsl-config#main-wsl-settings: half of Windows' memory, unless it is set.
+MORE_MEMORY = Fix(
+    "If Windows has more memory, give WSL a larger share: set memory= in the section [wsl2] of "
+    "%UserProfile%\\.wslconfig on Windows (swap= helps too), then restart WSL.",
+    (cmd("notepad.exe", "%UserProfile%\\.wslconfig"), SHUTDOWN),
+    "change-environment",
+    needs="restart of WSL",
+    verify=query("free", "-h"),
+)
 
 
 def is_guest(facts: Facts) -> bool:

@@ -49,6 +49,9 @@ def test_a_card_of_vfio_that_is_stuck(state: object, outcome: str) -> None:
     assert [said for said, _ in ask(wake_failed, facts)] == [outcome]
     quiet = having(gpus=(), nvidia__nvml__code=9, pci__0__driver="vfio-pci", pci__0__power_state="D3cold")
     assert ask(wake_failed, quiet) == [("pass", "")]  # asleep, as vfio-pci leaves a card that nobody uses
+    unreset = event("vfio-not-ready", "not ready 65535ms after FLR; giving up", "0000:01:00.0")
+    after = having(facts, log__events=(unreset, STUCK))
+    assert [said for said, _ in ask(wake_failed, after)] == ["pass"]  # a reset that failed explains it
     if outcome == "problem":
         fixes = run(wake_failed, facts)[0].fixes
         assert "disable_idle_d3=1" in fixes[1].commands[0]

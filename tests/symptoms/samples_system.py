@@ -212,6 +212,7 @@ SYSTEM = [
     Sample("level-zero-none", trace("RuntimeError: No device of requested type available. Please check https://software.intel.com/content/www/us/en/develop/")),
     Sample("level-zero-lost", trace("RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)")),
     # -- containers, Kubernetes, Slurm ------------------------------------------------------------------------
+    Sample("stale-library-cache", "nvidia-container-cli: detection error: open failed: /usr/lib/libnvidia-tls.so.570.153.02: no such file or directory"),
     Sample("ctk-cli", "nvidia-container-cli: initialization error: cuda error: something failed: unknown."),
     Sample("ctk-driver-library", "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory: unknown."),
     Sample("ctk-ldconfig", "Auto-detected mode as 'legacy'\nnvidia-container-cli: ldcache error: process /sbin/ldconfig terminated with signal 9: unknown"),

@@ -143,3 +143,23 @@ def test_path_missing(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(path_missing, facts) == [verdict]
     if verdict[0] == "problem":
         assert f"unset {facts.toolkits.named_paths[0].variable}" in commands(path_missing, facts)
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({"NCCL_SOCKET_IFNAME": "^docker0", "NNODES": "2"}, True),
+        ({"NCCL_SOCKET_IFNAME": "^docker0", "SLURM_JOB_NUM_NODES": "4"}, True),
+        ({"NCCL_SOCKET_IFNAME": "^docker0", "WORLD_SIZE": "16"}, True),
+        ({"NCCL_SOCKET_IFNAME": "^docker0", "WORLD_SIZE": "8"}, False),  # all of them are here
+        ({"NCCL_SOCKET_IFNAME": "^docker0"}, False),
+        ({"NCCL_SOCKET_IFNAME": "^lo,docker", "NNODES": "2"}, False),
+        ({"NCCL_SOCKET_IFNAME": "ens", "NNODES": "2"}, False),
+    ],
+)
+def test_exclusions_of_ones_own_let_the_loopback_in(variables: dict[str, str], found: bool) -> None:
+    """NCCL excludes lo only as long as the variable is not set, and a job of one node may use it."""
+    (verdict,) = run(interface_missing, network(**variables))
+    assert (verdict.severity is Severity.ERROR and "exclusion of lo" in verdict.message) is found
+    if found:
+        assert "export NCCL_SOCKET_IFNAME='^lo,docker0'" in commands(interface_missing, network(**variables))

@@ -125,3 +125,20 @@ def test_the_gpus_stay_selected() -> None:
     text = commands(variable_refused, radeon("2.51.1", ROCR_VISIBLE_DEVICES="1"))
     assert "export HIP_VISIBLE_DEVICES=1" in text
     assert "unset ROCR_VISIBLE_DEVICES" in text
+
+
+@pytest.mark.parametrize(
+    ("version", "listed", "outcome"),
+    [
+        ("0.2.5", "7.0;7.5;8.0;8.9;9.0;10.0+PTX", "problem"),
+        ("0.2.5", "5.2 6.0 8.0", "problem"),
+        ("0.2.5", "8.0;9.0", "pass"),
+        ("0.2.5", "7.5;12.0+PTX", "pass"),
+        ("0.6.14", "7.0;9.0", "pass"),
+    ],
+)
+def test_flashinfer_refuses_a_list_with_an_older_gpu(version: str, listed: str, outcome: str) -> None:
+    facts = on("flashinfer-python", version, ADA, TORCH_CUDA_ARCH_LIST=listed)
+    assert one(variable_refused, facts)[0] == outcome
+    if outcome == "problem":
+        assert "unset TORCH_CUDA_ARCH_LIST" in commands(variable_refused, facts)

@@ -132,3 +132,11 @@ def test_caches_move_to_where_there_is_room() -> None:
     facts = change(facts, "host.directories.2", roomy)
     found = [c for v in run(disk_full, facts) for fix in v.fixes for c in fix.commands]
     assert found == ["export TRITON_CACHE_DIR=/tmp/triton_cache_dir"]
+
+
+def test_wsl_gets_more_memory_from_windows() -> None:
+    facts = change(change(TORCH, "log.events", killed("python3")), "host.wsl", 2)
+    [verdict] = run(out_of_memory_kills, facts)
+    assert ".wslconfig" in verdict.fixes[0].message
+    [plain] = run(out_of_memory_kills, change(TORCH, "log.events", killed("python3")))
+    assert not any(".wslconfig" in fix.message for fix in plain.fixes)
