@@ -172,7 +172,8 @@ TARGETS = {
     "targets:nvidia_hardware": (
         "advice.compiled-at-first-use advice.few-cpus advice.memory-taken-at-once advice.no-bfloat16 "
         "advice.small-memory cuda.c-library-too-new cuda.compiler-too-new cuda.home-stale cuda.host-compiler-missing "
-        "cuda.nvcc-without-gpu driver.nvmap-refuses-buffers health.unified-memory-exhausted mig.no-instances"
+        "cuda.nvcc-needs-newer-driver cuda.nvcc-without-gpu driver.nvmap-refuses-buffers "
+        "health.unified-memory-exhausted mig.no-instances"
     ),
     "targets:nvidia_host": (
         "driver.glx-alternative driver.nouveau-in-the-way driver.nova-core-in-the-way driver.uptime-hang "

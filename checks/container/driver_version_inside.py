@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
+from gpudoctor.fixes import runfile, system
 from gpudoctor.fixes.container import again, engine, pass_gpus
-from gpudoctor.maybe import known, known_or, phrase, present, text_of
+from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.containers import nvidia_container
 from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, cmd, query
@@ -12,7 +13,6 @@ from gpudoctor.tasks.placeholders import REST
 # System containers contain a whole distribution with its own packages; no libraries are injected there. So do boxes,
 # which get the host's libraries where they were created that way; Flatpak has its own copy of the driver.
 OWN = ("lxc", "systemd-nspawn", "distrobox", "toolbox", "flatpak")
-RUNFILE = "https://download.nvidia.com/XFree86/Linux-{machine}/{version}/NVIDIA-Linux-{machine}-{version}.run"
 
 
 def _copies(facts: Facts) -> tuple[DriverLibrary, ...]:
@@ -30,13 +30,18 @@ def _strangers(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    version, machine = present(facts.nvidia.kernel.loaded), known_or(facts.host.architecture, "x86_64")
+    version = present(facts.nvidia.kernel.loaded)
+    # Debian's nvidia-installer-cleanup ends the installer as long as one of the packages is there.
+    packages = system.driver_packages(facts)
+    gone = system.remove(facts, *packages) if packages else ()
+    before = ", in place of its packages," if gone else ","
     exact = Fix(
-        f"Install the driver's libraries in the container in exactly the host's version, {version}, without the "
+        f"Install the driver's libraries in the container in exactly the host's version, {version}{before} without the "
         "kernel module (packages of that version work too; a vGPU host's version is in NVIDIA's licensing portal).",
         (
-            cmd("curl", "-fLO", RUNFILE.format(machine=machine, version=version)),
-            as_root("sh", f"NVIDIA-Linux-{machine}-{version}.run", "--no-kernel-module"),
+            *runfile.download(facts, version),
+            *gone,
+            as_root("sh", runfile.file_name(facts, version), "--no-kernel-module"),
         ),
         "reinstall-package",
         root=True,

@@ -30,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (run, on)
     switch = facts.nvidia.kernel.switch
     if isinstance(switch, str):
-        return laptop.switch_on(switch, facts.nvidia.kernel.switch_files, facts.nvidia.kernel.switch_lost)
+        return laptop.switch_on(facts, switch, facts.nvidia.kernel.switch_files, facts.nvidia.kernel.switch_lost)
     if facts.nvidia.kernel.prime == "intel":
         message = "Enable the NVIDIA GPU again with prime-select, then reboot."
         return (_reboot(message, as_root("prime-select", "on-demand"), (as_root("prime-select", "intel"),)),)

@@ -38,7 +38,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     )
     ports = kernel_parameter(on.facts, "If that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
     tool = on.facts.nvidia.kernel.switch
-    return (now, stay, ports, *(switch_on(tool) if isinstance(tool, str) else ()))
+    return (now, stay, ports, *(switch_on(on.facts, tool) if isinstance(tool, str) else ()))
 
 
 def _of_vfio(on: OnCard) -> tuple[Fix, ...]:

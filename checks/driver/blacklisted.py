@@ -31,7 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     if _by_tool(facts):
-        return laptop.switch_on(present(kernel.switch), kernel.switch_files, kernel.switch_lost)
+        return laptop.switch_on(facts, present(kernel.switch), kernel.switch_files, kernel.switch_lost)
     return blacklist.lift(facts, "nvidia", kernel.blacklist_lines, query("nvidia-smi"))
 
 

@@ -10,7 +10,7 @@ from gpudoctor.queries.cause_groups import BUILD, DEAD, UNFIT
 from gpudoctor.queries.driver import first_module, module_at_hand
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import nvidia_host
-from gpudoctor.tasks import Edit
+from gpudoctor.tasks import Edit, as_root
 
 _MODULES = "nouveau,nova_core"
 
@@ -18,6 +18,11 @@ _MODULES = "nouveau,nova_core"
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     hint = system.initramfs_hint(facts)
     if "nouveau" in facts.nvidia.kernel.blacklists:  # the copy of modprobe.d in the initial RAM disk is older
+        if paths := tuple(dict.fromkeys(line.path for line in facts.nvidia.kernel.nouveau_lines)):
+            where = " and ".join(paths)
+            message = f"Delete nouveau from {where}, rebuild the initial RAM disk (initramfs), and reboot.{hint}"
+            drop = (as_root("sed", "-i.bak", r"/^\s*nouveau\b/d", path) for path in paths)
+            return reboot_without(facts, message, _MODULES, first=tuple(drop))
         if _since_boot(facts):
             message = (
                 "Reboot: NVIDIA's driver, which blacklists nouveau, was installed after this boot. Rebuilding the "
@@ -63,14 +68,18 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
     )
     why = None
     if "nouveau" in facts.nvidia.kernel.blacklists:
-        late = _since_boot(facts)
+        by_name = facts.nvidia.kernel.nouveau_lines
+        late = _since_boot(facts) and not by_name
         message += " It was bound before the driver that blacklists it was installed." if late else ""
         message += "" if late else " It is blacklisted, but was loaded anyway."
+        message += f" {by_name[0].path} has it loaded by its name at each boot." if by_name else ""
         message += " /boot has no room for a new initial RAM disk." if boot_is_full(facts) else ""
         why = (
             "NVIDIA's driver blacklists nouveau, but was installed after this boot: nouveau keeps the GPU until the "
             "next one."
             if late
+            else "A blacklist keeps a module from being loaded for a device that it knows, not by its name."
+            if by_name
             else "modprobe.d blacklists nouveau. Either the machine was not rebooted since, or the initial RAM disk "
             "(initramfs) is older and has a copy without that line: nouveau is loaded from it before the root file "
             "system is mounted."

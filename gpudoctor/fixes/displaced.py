@@ -10,7 +10,7 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Tasks, as_root, query
 
 
-def reboot_without(facts: Facts, message: str, modules: str, *blacklists: Edit) -> tuple[Fix, ...]:
+def reboot_without(facts: Facts, message: str, modules: str, *blacklists: Edit, first: Tasks = ()) -> tuple[Fix, ...]:
     """Blacklist modules everywhere, and reboot; in a container this is done on its host.
 
     Args:
@@ -18,10 +18,18 @@ def reboot_without(facts: Facts, message: str, modules: str, *blacklists: Edit) 
         message: what to do, as a sentence.
         modules: for the kernel's command line, with commas between them.
         blacklists: files to be written first.
+        first: what comes before all else.
     """
     lacking, room = _room_in_boot(facts)
     message += lacking
-    commands: Tasks = (*blacklists, *room, *system.initramfs(facts), *_command_line(facts, modules), as_root("reboot"))
+    commands: Tasks = (
+        *first,
+        *blacklists,
+        *room,
+        *system.initramfs(facts),
+        *_command_line(facts, modules),
+        as_root("reboot"),
+    )
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}", *commands),)
     proof = query("lspci", "-k", "-d", "10de:")

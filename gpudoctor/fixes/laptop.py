@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import nixos
+from gpudoctor.fixes import nixos, system
 from gpudoctor.fixes.system import family_of, install
 from gpudoctor.maybe import known_or
 from gpudoctor.tasks import Command, Edit, Tasks, as_root, cmd, query
@@ -23,10 +23,11 @@ _COMMANDS = {
 }
 
 
-def switch_on(tool: str, files: Sequence[str] = (), lost: bool = False) -> tuple[Fix, ...]:
+def switch_on(facts: Facts, tool: str, files: Sequence[str] = (), lost: bool = False) -> tuple[Fix, ...]:
     """Switch the GPU on with its tool, or remove the files that switch it off, and reboot.
 
     Args:
+        facts: the machine.
         tool: a tool's name, or "udev" where the files belong to no tool.
         files: what switches the GPU off.
         lost: whether the tool is not installed any more.
@@ -47,8 +48,11 @@ def switch_on(tool: str, files: Sequence[str] = (), lost: bool = False) -> tuple
         moves = [as_root("mv", name, f"{name}.off") for name in rest]
         gone = "If that tool is no longer installed: rename" if fixes else "Rename"
         left = f" {tool}, which left them, is not installed." if lost else ""
-        message = f"{gone} the files that switch the GPU off, then reboot.{left}"
-        fixes.append(_restart(message, tuple(moves), tuple(_back(name) for name in rest)))
+        # The initial RAM disk has copies of rules of udev and of modprobe.d, and its udev would go on by them.
+        again = system.initramfs(facts)
+        rebuilt = " rebuild the initial RAM disk (initramfs), which has copies of them," if again else ""
+        message = f"{gone} the files that switch the GPU off,{rebuilt} then reboot.{left}"
+        fixes.append(_restart(message, (*moves, *again), (*(_back(name) for name in rest), *again)))
     return tuple(fixes)
 
 

@@ -235,8 +235,9 @@ def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
 
 
 def _boot_the_other(facts: Facts) -> Fix:
-    others = facts.nvidia.kernel.other_kernels
-    name = others[-1].kernel if isinstance(others, tuple) and others else "that it was built for"
+    others, there = facts.nvidia.kernel.other_kernels, known_or(facts.host.kernel.others, None)
+    built = [one.kernel for one in others if there is None or one.kernel in there] if isinstance(others, tuple) else []
+    name = built[-1] if built else "that it was built for, if it is still installed,"
     return Fix(f"Until then, boot the kernel {name} from the boot menu.", (), "reboot", needs="reboot")
 
 

@@ -18,13 +18,16 @@ def uses_runfile(facts: Facts) -> bool:
 def download(facts: Facts, version: str) -> Tasks:
     """Load NVIDIA's installer of a version where this folder has none: that for desktops, else that for data centers.
 
+    Debian brings no curl by itself.
+
     The addresses are those of https://www.nvidia.com/en-us/drivers/unix/linux-amd64-display-archive/ and of
     https://github.com/NVIDIA/gpu-driver-container.
     """
     name, machine = file_name(facts, version), _machine(facts)
     desktop = f"XFree86/{'Linux-x86_64' if machine == 'x86_64' else machine}"
     wanted = (f"curl -fLO {_SERVER}/{folder}/{version}/{name}" for folder in (desktop, "tesla"))
-    return (Shell(" || ".join((f"ls {name}", *wanted))),)
+    curl = system.install(facts, "curl", "ca-certificates") if system.family_of(facts) == "debian" else ()
+    return (*curl, Shell(" || ".join((f"ls {name}", *wanted))))
 
 
 def run_installer(facts: Facts, version: str | None) -> Tasks:

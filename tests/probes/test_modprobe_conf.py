@@ -52,3 +52,16 @@ def test_the_files_of_all_folders_are_read_in_the_order_of_their_names() -> None
     last = {"/etc/modprobe.d/zz-nvidia.conf": "options nvidia NVreg_DynamicPowerManagement=0x00\n"}
     seen = modprobe_conf.probe(RecordedMachine(files | last), "")
     assert seen.options == {"nvidia.NVreg_DynamicPowerManagement": "0x00"}
+
+
+def test_what_loads_a_module_by_its_name() -> None:
+    files = {
+        "/etc/initramfs-tools/modules": "# modules for the initial RAM disk\nnouveau\n",
+        "/etc/modules": "loop\n#nouveau\n",
+        "/etc/modules-load.d/gpu.conf": "nouveau modeset=1\nnouveau_test\n",
+    }
+    found = [(line.path, line.text) for line in modprobe_conf.loaded_by_name(RecordedMachine(files), "nouveau")]
+    assert found == [
+        ("/etc/initramfs-tools/modules", "nouveau"),
+        ("/etc/modules-load.d/gpu.conf", "nouveau modeset=1"),
+    ]

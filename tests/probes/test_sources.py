@@ -82,3 +82,12 @@ def test_pins_below_zero() -> None:
         NegativePin(path=f"{folder}/no-nvidia", packages=names, source="release *", alone=True),
     )
     assert isinstance(pins(RecordedMachine({})), Unknown)
+
+
+def test_nvidias_local_installers_are_its_repositories_too() -> None:
+    files = {
+        f"{APT}/cuda-debian12-12-8-local.list": "deb [signed-by=/k.gpg] file:///var/cuda-repo-debian12-12-8-local /\n",
+        f"{APT}/driver.list": "deb file:///var/nvidia-driver-local-repo-debian13-590.48.01 /\n",
+    }
+    found = known(sources(RecordedMachine(files), TRIXIE))
+    assert [(one.kind, one.release) for one in found] == [("nvidia", "debian12"), ("nvidia", "debian13")]

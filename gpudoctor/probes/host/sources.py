@@ -8,8 +8,12 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.probes import package_sources
 
-# https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/
-_NVIDIA = pattern(r"//developer\.download\.nvidia\.(?:com|cn)/compute/cuda/repos/([a-z]+\d+)")
+# https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/, and NVIDIA's local installers:
+# file:///var/cuda-repo-debian12-12-8-local, file:///var/nvidia-driver-local-repo-ubuntu2404-570.133.20
+_NVIDIA = pattern(
+    r"(?://developer\.download\.nvidia\.(?:com|cn)/compute/cuda/repos/|/var/(?:cuda-repo|nvidia-driver-local-repo)-)"
+    r"([a-z]+\d+)"
+)
 # What the archives of Debian and Ubuntu are divided into; others' repositories have "main" as well.
 _COMPONENTS = frozenset(("main", "contrib", "non-free", "non-free-firmware", "restricted", "universe", "multiverse"))
 _OTHERS = (("rpmfusion", "rpmfusion"), ("negativo17", "negativo17"), ("download.nvidia.com", "nvidia"))

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.facts import DiskModule, Host, NvidiaKernel, PciDevice
+from gpudoctor.facts.host import ConfigLine
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.nvidia_version import driver_of_file
@@ -52,6 +53,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         installer=_installer(machine, inside, disk, packages),
         blacklists=conf.blacklists,
         blacklist_lines=conf.lines.get("nvidia", ()),
+        nouveau_lines=() if inside or wsl else _nouveau_lines(machine, now),
         glx=None if inside or wsl else machine.link("/etc/alternatives/glx"),
         options=conf.options,
         packages=packages,
@@ -72,6 +74,11 @@ def _headers_offered(machine: Machine, host: Host, now: NvidiaKernel, disk: Disk
     from gpudoctor.probes.nvidia import kernel_headers
 
     return kernel_headers.offered(machine, host, release)
+
+
+def _nouveau_lines(machine: Machine, now: NvidiaKernel) -> tuple[ConfigLine, ...]:
+    there = isinstance(now.modules, tuple) and "nouveau" in now.modules
+    return modprobe_conf.loaded_by_name(machine, "nouveau") if there else ()
 
 
 def _with_key(machine: Machine, host: Host, now: NvidiaKernel) -> NvidiaKernel:

@@ -58,6 +58,21 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
     return ModprobeConf(tuple(blacklists), options, lines)
 
 
+def loaded_by_name(machine: Machine, module: str) -> tuple[ConfigLine, ...]:
+    """Return the lines that load a module at each boot: modprobe.d's blacklists forbid it only by its aliases.
+
+    modules-load.d(5), modules(5) of Debian, initramfs-tools(7) for the initial RAM disk.
+    """
+    folder = "/etc/modules-load.d"
+    files = ["/etc/initramfs-tools/modules", "/etc/modules", *(f"{folder}/{name}" for name in machine.names(folder))]
+    return tuple(
+        ConfigLine(path=path, text=line.strip())
+        for path in files
+        for line in _text(machine, path).splitlines()
+        if line.split()[:1] == [module]
+    )
+
+
 def _forbids(words: list[str]) -> bool:
     word, _module, *rest = words
     off = word == "install" and rest and _NOTHING.fullmatch(rest[0]) is not None

@@ -6,6 +6,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Problem
+from gpudoctor.facts.host import ConfigLine
 from tests.builders import ask, nvidia_host
 from tests.checks.nvidia_machines import OTHER, WHY, disk, event, having, unloaded
 from tests.checks.test_roots import roots
@@ -108,3 +109,14 @@ def test_dracut_rebuilds_it_where_it_took_the_place_of_initramfs_tools() -> None
     facts = having(NOUVEAU, host__kernel__by_dracut=True)
     fix = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(facts)[0]
     assert fix.commands == ("sudo dracut --force", "sudo reboot")
+
+
+def test_nouveau_that_a_file_loads_by_name() -> None:
+    path = "/etc/initramfs-tools/modules"
+    facts = having(NOUVEAU, nvidia__kernel__nouveau_lines=(ConfigLine(path=path, text="nouveau"),))
+    one = catalogue.load(["driver.nouveau-in-the-way"])[0]
+    problem = one(facts)
+    assert isinstance(problem, Problem)
+    assert problem.message.endswith(f"{path} has it loaded by its name at each boot.")
+    (fix,) = one.fixes_for(facts)
+    assert fix.commands == (rf"sudo sed -i.bak '/^\s*nouveau\b/d' {path}", "sudo update-initramfs -u", "sudo reboot")
