@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
-from gpudoctor.fixes import runfile, system
+from gpudoctor.fixes import runfile
 from gpudoctor.fixes.container import again, engine, pass_gpus
 from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.containers import nvidia_container
@@ -31,9 +31,9 @@ def _strangers(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = present(facts.nvidia.kernel.loaded)
-    # Debian's nvidia-installer-cleanup ends the installer as long as one of the packages is there.
-    packages = system.driver_packages(facts)
-    gone = system.remove(facts, *packages) if packages else ()
+    # Debian's libraries depend on it, and it ends NVIDIA's installer as long as they are there.
+    packaged = any("/nvidia/current/" in one.real for one in _strangers(facts))
+    gone = (as_root("apt-get", "purge", "nvidia-installer-cleanup"),) if packaged else ()
     before = ", in place of its packages," if gone else ","
     exact = Fix(
         f"Install the driver's libraries in the container in exactly the host's version, {version}{before} without the "

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.driver import install_driver
+from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.fixes.toolkit import devel_image, installed_toolkit, new_toolkit
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known, phrase, present
@@ -17,7 +17,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     theirs, wanted = present(driver_cuda(facts)), present(facts.toolkits.home.nvcc)
     python = next(iter(facts.pythons), None)
     older = installed_toolkit(facts, theirs) or new_toolkit(facts, python, theirs)
-    branch = drivers.branch_for(wanted)
+    branch = best_branch(facts, drivers.branch_for(wanted) or 0)
     if in_container(facts) or on_wsl(facts) or branch is None:
         return (*devel_image(facts, theirs), older)
     message = f"Install driver branch {branch}, which supports CUDA {wanted}, then reboot."

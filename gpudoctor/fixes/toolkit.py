@@ -2,11 +2,11 @@
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts, Python
-from gpudoctor.fixes import system
+from gpudoctor.fixes import debian_driver, system
 from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import conda_install, conda_of
 from gpudoctor.knowledge import packages, toolkits
-from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.maybe import Unknown, known_or, text_of
 from gpudoctor.queries.packages import major, numbers
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import in_container, on_wsl
@@ -75,6 +75,8 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
             f"Arch's package cuda has one release alone, here {there}."
         )
         return Fix(message, use(f"/usr/local/cuda-{wanted}"), _KIND, verify=query("nvcc", "--version"))
+    if own := _distributions_own(facts, wanted):
+        return own
     message = (
         f"Install CUDA Toolkit {wanted} from NVIDIA's repository (this package contains no driver), and build with it."
     )
@@ -82,6 +84,18 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
         commands = (*add_repository(facts), *system.install(facts, name), *commands)
+    return Fix(message, commands, _KIND, root=True, verify=query("nvcc", "--version"))
+
+
+def _distributions_own(facts: Facts, wanted: str) -> Fix | None:
+    """The distribution's own toolkit where it is of this release, and NVIDIA's repository for it begins later."""
+    own, row = facts.host.distribution, repository_of(facts)
+    if row is None or row.has(wanted) or toolkits.own_toolkit(text_of(own.id), text_of(own.version)) != wanted:
+        return None
+    enabled, why = debian_driver.components(facts)
+    message = f"Install {text_of(own.name)}'s own CUDA Toolkit {wanted}, and build with it.{why}"
+    refresh = packages.refresh_command("debian")
+    commands = (*enabled, refresh, *system.install(facts, "nvidia-cuda-toolkit"), *use("/usr"))
     return Fix(message, commands, _KIND, root=True, verify=query("nvcc", "--version"))
 
 

@@ -63,6 +63,7 @@ class ToolkitTable(KnowledgeTable, frozen=True):
     development: tuple[DevelopmentPart, ...]
     added: dict[str, tuple[str, ...]]
     repository: tuple[ToolkitRepository, ...]
+    own: dict[str, str]
 
 
 # What keeps a repository's driver packages away from apt.
@@ -87,6 +88,16 @@ def repository(distro_id: str, release: str) -> ToolkitRepository | None:
         if distro_id.lower() in row.distros and (not row.releases or any(name in row.releases for name in names)):
             return row
     return None
+
+
+def own_toolkit(distro_id: str, release: str) -> str | None:
+    """Return the CUDA release of a distribution's own package of the toolkit, or None where the table has none.
+
+    Args:
+        distro_id: ID of os-release.
+        release: VERSION_ID of os-release ("13").
+    """
+    return toolkits().own.get(f"{distro_id.lower()} {release}")
 
 
 def arch_of(machine: str | None) -> str:

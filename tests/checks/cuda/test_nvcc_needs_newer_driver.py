@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.cuda.nvcc_needs_newer_driver import nvcc_needs_newer_driver
+from gpudoctor.facts import Distribution
 from gpudoctor.maybe import Unknown
 from tests.builders import change, host
 from tests.checks.cuda.test_cuda import toolkit
@@ -44,3 +45,11 @@ def test_the_driver_or_another_toolkit() -> None:
 def test_a_framework_brings_its_own_runtime() -> None:
     facts = environment(torch("2.5.1", cuda="12.4"), facts=machine("12.4", toolkits=toolkit("13.0", "nvcc on PATH")))
     assert severity(nvcc_needs_newer_driver, facts) == "advice"
+
+
+def test_debians_own_toolkit_where_nvidias_repository_has_none_so_old() -> None:
+    trixie = Distribution(id="debian", like=(), version="13", codename="trixie", name="Debian GNU/Linux 13 (trixie)")
+    facts = change(machine("12.4", toolkits=toolkit("13.0", "nvcc on PATH")), "host.distribution", trixie)
+    (verdict,) = run(nvcc_needs_newer_driver, change(facts, "host.sources", ()))
+    assert verdict.fixes[0].commands[-1].endswith("nvidia-open")  # of NVIDIA's repository, which begins with 590
+    assert "sudo apt-get install nvidia-cuda-toolkit" in verdict.fixes[1].commands
