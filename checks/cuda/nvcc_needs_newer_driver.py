@@ -35,7 +35,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=nvidia_hardware,
     caused_by=("cuda.home-stale", *CUDA_SYSTEM),
     affects=("extensions",),
-    validated_on=("environment 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvcc_needs_newer_driver(facts: Facts) -> Problem | None:
     """The chosen nvcc's major is newer than that of the driver; advice where a framework brings its own runtime."""
