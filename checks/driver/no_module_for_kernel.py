@@ -13,12 +13,21 @@ from gpudoctor.targets import cards_of
 from gpudoctor.tasks import query
 
 
+def _version(facts: Facts) -> str | None:
+    """Version of the driver's libraries, also of those that no loader finds: dpkg links them only when it is done."""
+    copies = (*known(facts.nvidia.nvml.libraries), *known(facts.nvidia.cuda.libraries))
+    unlinked = (one.version for one in copies if one.kind == "driver" and isinstance(one.version, str))
+    return library_version(facts) or next(unlinked, None)
+
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    version = library_version(facts)
+    version = _version(facts)
     if module.kernel_gone(facts):
         return (module.into_new_kernel(facts),)
     if runfile.uses_runfile(facts) or known_or(facts.nvidia.kernel.dkms, None) or module.unlisted(facts):
         return (*_finish(facts), *module.rebuild(facts, version))
+    if system.half_installed(facts):
+        return (install_driver(facts, branch_of(version)),)
     brings = _module_package(facts, branch_of(version))
     return (brings, *module.rebuild(facts, version)[1:]) if brings else (install_driver(facts, branch_of(version)),)
 
@@ -82,7 +91,7 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     kernel = facts.nvidia.kernel
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
         return None
-    user = library_version(facts)
+    user = _version(facts)
     if user is None and not known(kernel.dkms):
         return None
     release = system.kernel_of(facts)
@@ -92,7 +101,9 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     lost = next(iter(module.unlisted(facts)), None)
     more = f" DKMS does not list {lost}, whose source is in /usr/src." if lost else ""
     if begun := system.half_installed(facts):
-        more += f" dpkg began to install {', '.join(begun)}, and did not finish."
+        others = f" and {len(begun) - 3} more packages" if len(begun) > 4 else ""
+        named = ", ".join(begun[:3] if others else begun)
+        more += f" dpkg began to install {named}{others}, and did not finish."
     return Problem(
         f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.{more}",
         (*kernel_lines(facts), *lines),

@@ -114,9 +114,7 @@ def _finished_first(facts: Facts) -> tuple[Command, ...]:
 
 def finished(facts: Facts) -> tuple[Command, ...]:
     """What dpkg has to end first where it was interrupted: apt refuses all else until then."""
-    if not half_installed(facts):
-        return ()
-    return (as_root("dpkg", "--configure", "-a"), as_root("apt-get", "--fix-broken", "install"))
+    return packages.finish_commands() if half_installed(facts) else ()
 
 
 def upgrade(facts: Facts, **names: Sequence[str]) -> Tasks:

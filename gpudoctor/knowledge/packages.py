@@ -121,6 +121,11 @@ def refresh_command(of: Family) -> Command:
     return _command(packages().family[of].refresh, ())
 
 
+def finish_commands() -> tuple[Command, Command]:
+    """Return what ends an installation that dpkg began: dpkg(1) by itself, then apt-get(8) with what it lacked."""
+    return as_root("dpkg", "--configure", "-a"), as_root("apt-get", "--fix-broken", "install")
+
+
 def driver_packages(
     of: Family, distro_id: str, branch: int, flavor: Flavour, kernel: str | None = None, origin: str | None = None
 ) -> DriverPackages | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from gpudoctor.knowledge.packages import refresh_command
+from gpudoctor.knowledge.packages import finish_commands, refresh_command
 from gpudoctor.setup.installed_packages import Ask, Installed, resolves
 from gpudoctor.setup.journal import Journal, directory
 from gpudoctor.setup.plan import Plan, SetupStep
@@ -19,7 +19,15 @@ from gpudoctor.tasks.edits import EditError, edited
 Run = Callable[[tuple[str, ...]], int]
 Tell = Callable[[str], None]
 
-_REFRESH = refresh_command("debian").argv  # it ends with 100 over a single dead source, whoever's that is
+# Commands that may fail without harm to those after them, and what is said then.
+_MAY_FAIL = {
+    # It ends with 100 over a single dead source, whoever's that is.
+    refresh_command("debian").argv: "One of apt's sources failed (above). The others are up to date, so the next "
+    "command is tried.",
+    # It fetches nothing: a package whose dependencies were never unpacked waits for apt, which the next command asks.
+    finish_commands()[0].argv: "dpkg could not finish all of them (above). The next command lets apt bring what "
+    "they lack.",
+}
 _TEXT = ("utf-8", "surrogateescape")  # a file's bytes as a text that loses none of them
 
 
@@ -162,10 +170,8 @@ class _Carrier:
             counts = task in proofs or not is_lookup(task)
             if not can_run(task) or (why := self._task(step, task)) is None:
                 continue
-            if isinstance(task, Command) and task.argv == _REFRESH:
-                self.tell(
-                    "One of apt's sources failed (above). The others are up to date, so the next command is tried."
-                )
+            if isinstance(task, Command) and task.argv in _MAY_FAIL:
+                self.tell(_MAY_FAIL[task.argv])
             elif counts:
                 return ExecutionResult(failed=step, why=why)
         return None

@@ -87,6 +87,14 @@ def test_a_dead_source_of_apt_ends_nothing(journal: Journal) -> None:
     assert [line for line in reported if line.startswith("One of apt's sources failed")]
 
 
+def test_apt_ends_what_dpkg_alone_cannot(journal: Journal) -> None:
+    commands = (cmd("dpkg", "--configure", "-a"), cmd("apt-get", "--fix-broken", "install"), cmd("a"))
+    run, reported = Runner(dpkg=1), list[str]()
+    assert carry((step("one", commands=commands),), run, journal, reported.append, "setup").failed is None
+    assert run.ran == ["dpkg", "apt-get", "a"]
+    assert [line for line in reported if line.startswith("dpkg could not finish")]
+
+
 def test_what_a_restart_brings_is_not_looked_for_before_it(journal: Journal) -> None:
     run = Runner(v=1)
     ended = carry((step("one", "a", reboot=True, verify=(cmd("v"),)),), run, journal, lambda _: None, "setup")
