@@ -10,7 +10,7 @@ from gpudoctor.queries.cards import LENDERS, any_works, card_name, computes_else
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, in_container, nvidia_host
-from gpudoctor.tasks import Edit, Shell, Task, as_root, cmd, query
+from gpudoctor.tasks import Edit, Shell, Task, as_root, cmd, query, sentence
 from gpudoctor.tasks.placeholders import FILE
 
 _HELD = (
@@ -71,33 +71,57 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         tasks.append(Edit(f"/sys/bus/pci/devices/{card.address}/driver_override", text="\n", root=True))
     tasks.append(as_root("modprobe", "nvidia"))
     tasks += [Edit("/sys/bus/pci/drivers/nvidia/bind", text=f"{card.address}\n", root=True) for card in bound[:2]]
-    message = (
-        "If the GPU is meant for a virtual machine, leave it as it is and use the GPU there. To use it on this host "
-        "until the next boot: shut the virtual machine down, and bind the GPU to nvidia."
-    )
+    kept = "If the GPU is meant for a virtual machine, leave it as it is and use the GPU there."
+    once = "To use it on this host until the next boot: shut the virtual machine down, and bind the GPU to nvidia."
     if in_container(facts):
-        return (module.on_the_host(f"On the host: {message}"),)
-    now = Fix(message, tuple(tasks), "reload-module", root=True, verify=query("lspci", "-k", "-d", "10de:"))
-    return (now, _for_good(facts, bound))
+        return (module.on_the_host(f"On the host: {kept} {once}"),)
+    verify = query("lspci", "-k", "-d", "10de:")
+    if named := _out_of_files(facts, bound, kept, verify):
+        return (named, Fix(once, tuple(tasks), "reload-module", root=True, verify=verify))
+    now = Fix(f"{kept} {once}", tuple(tasks), "reload-module", root=True, verify=verify)
+    return (now, _for_good(facts, bound, verify))
 
 
-def _for_good(facts: Facts, bound: tuple[PciDevice, ...]) -> Fix:
-    ids = ", ".join(dict.fromkeys(f"{card.vendor}:{card.device}" for card in bound))
-    message = (
-        f"To use it on this host permanently: delete the GPU's id ({ids}) from the file that the first command lists "
-        "(ids= of vfio-pci; after a change in /etc/default/grub regenerate grub's configuration too), then reboot."
-    )
-    look = query("grep", "-rn", "vfio", "/etc/modprobe.d", "/etc/default/grub", "/proc/cmdline")
-    commands = (look, cmd("sudoedit", FILE, person=True), *system.initramfs(facts), as_root("reboot"))
+def _ids(bound: tuple[PciDevice, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{card.vendor}:{card.device}" for card in bound))
+
+
+def _out_of_files(facts: Facts, bound: tuple[PciDevice, ...], kept: str, verify: Task) -> Fix | None:
+    """Take the GPUs' ids out of modprobe.d's lines, where these name all of them.
+
+    vfio_pci_fill_ids skips an empty id: torvalds/linux, drivers/vfio/pci/vfio_pci.c.
+    """
+    lines, ids = facts.nvidia.kernel.vfio_lines, _ids(bound)
+    words = [word for line in lines for word in line.text.split() if word.startswith("ids=")]
+    if f"ids={facts.nvidia.kernel.options.get('vfio_pci.ids')}" not in words:  # the kernel command line's, which counts
+        return None
+    naming = [line for line in lines if any(one in line.text.lower() for one in ids)]
+    if not all(any(one in line.text.lower() for line in naming) for one in ids):
+        return None
+    files = tuple(dict.fromkeys(line.path for line in naming))
+    edits = (as_root("sed", "-i", "; ".join(f"s/{one},\\?//I" for one in ids), path) for path in files)
     return Fix(
-        message,
-        commands,
+        f"{kept} To use it on this host permanently: take its id ({', '.join(ids)}) out of {' and '.join(files)}, then "
+        "reboot.",
+        (*edits, *system.initramfs(facts), as_root("reboot")),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        verify=query("lspci", "-k", "-d", "10de:"),
+        undo=sentence(f"Add the id to ids= in {' and '.join(files)} again, and rebuild the initial RAM disk."),
+        verify=verify,
     )
+
+
+def _for_good(facts: Facts, bound: tuple[PciDevice, ...], verify: Task) -> Fix:
+    message = (
+        f"To use it on this host permanently: delete the GPU's id ({', '.join(_ids(bound))}) from the file that the "
+        "first command lists (ids= of vfio-pci; after a change in /etc/default/grub regenerate grub's configuration "
+        "too), then reboot."
+    )
+    look = query("grep", "-rn", "vfio", "/etc/modprobe.d", "/etc/default/grub", "/proc/cmdline")
+    commands = (look, cmd("sudoedit", FILE, person=True), *system.initramfs(facts), as_root("reboot"))
+    return Fix(message, commands, "reboot", root=True, needs="reboot", impact="persistent", verify=verify)
 
 
 @check(

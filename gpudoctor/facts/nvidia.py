@@ -54,6 +54,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
     blacklist_lines: tuple[ConfigLine, ...] = ()  # of modprobe.d that blacklist the module nvidia itself
+    vfio_lines: tuple[ConfigLine, ...] = ()  # of modprobe.d that give vfio-pci ids of devices to take
     nouveau_lines: tuple[ConfigLine, ...] = ()  # of files that load nouveau, which is loaded, by name at each boot
     # Where Debian's alternative glx leads: /usr/lib/nvidia, /usr/lib/mesa-diverted; None: there is no such alternative.
     glx: str | None = None

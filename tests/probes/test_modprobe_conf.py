@@ -65,3 +65,10 @@ def test_what_loads_a_module_by_its_name() -> None:
         ("/etc/initramfs-tools/modules", "nouveau"),
         ("/etc/modules-load.d/gpu.conf", "nouveau modeset=1"),
     ]
+
+
+def test_lines_that_reserve_devices_for_virtual_machines() -> None:
+    line = "options vfio-pci ids=10de:2504,10de:228e disable_vga=1"
+    files = {"/etc/modprobe.d/vfio.conf": f"# passthrough\n{line}\noptions vfio-pci disable_idle_d3=1\n"}
+    seen = modprobe_conf.probe(RecordedMachine(files), "")
+    assert [(one.path, one.text) for one in seen.reserving] == [("/etc/modprobe.d/vfio.conf", line)]

@@ -53,6 +53,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         installer=_installer(machine, inside, disk, packages),
         blacklists=conf.blacklists,
         blacklist_lines=conf.lines.get("nvidia", ()),
+        vfio_lines=conf.reserving,
         nouveau_lines=() if inside or wsl else _nouveau_lines(machine, now),
         glx=None if inside or wsl else machine.link("/etc/alternatives/glx"),
         options=conf.options,

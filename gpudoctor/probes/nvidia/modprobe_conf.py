@@ -29,6 +29,7 @@ class ModprobeConf(msgspec.Struct, frozen=True):
     blacklists: tuple[str, ...]
     options: dict[str, str]
     lines: dict[str, tuple[ConfigLine, ...]] = {}  # those of files, by the module that they forbid
+    reserving: tuple[ConfigLine, ...] = ()  # of files: the ids of devices that vfio-pci takes for virtual machines
 
 
 def probe(machine: Machine, command_line: str) -> ModprobeConf:
@@ -39,6 +40,7 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
     blacklists: dict[str, None] = {}
     options: dict[str, str] = {}
     lines: dict[str, tuple[ConfigLine, ...]] = {}
+    reserving: list[ConfigLine] = []
     for path, line in _lines(machine):
         words = line.split()
         if len(words) >= 2 and _matters(module := _name(words[1])):
@@ -46,6 +48,8 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
                 blacklists[module] = None
                 lines[module] = (*lines.get(module, ()), ConfigLine(path=path, text=line))
             elif words[0] == "options":
+                if module == "vfio_pci" and any(word.startswith("ids=") for word in words):
+                    reserving.append(ConfigLine(path=path, text=line))
                 for name, _equals, value in (option.partition("=") for option in words[2:]):
                     options[f"{module}.{name}"] = value.strip('"')
     for word in command_line.split():
@@ -55,7 +59,7 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
         elif equals and "." in name and _matters(_name(name.split(".")[0])):
             module, _, parameter = name.partition(".")
             options[f"{_name(module)}.{parameter}"] = value
-    return ModprobeConf(tuple(blacklists), options, lines)
+    return ModprobeConf(tuple(blacklists), options, lines, tuple(reserving))
 
 
 def loaded_by_name(machine: Machine, module: str) -> tuple[ConfigLine, ...]:
