@@ -82,11 +82,15 @@ def loading(facts: Facts) -> tuple[Task, str | None, str]:
 
 
 def headers(facts: Facts) -> Tasks:
-    """The command that installs the running kernel's headers; none where the package manager is not known."""
+    """The command that installs the running kernel's headers; none where the package manager is not known.
+
+    On Debian with those of later kernels, which nothing else brings: the next one would have no module again.
+    """
     family = system.family_of(facts)
     if family is None:
         return ()
-    return system.install(facts, packages.headers_package(family, system.kernel_of(facts)))
+    later = debian_driver.kernel_packages(facts)[1:] if facts.host.distribution.id == "debian" else ()
+    return system.install(facts, packages.headers_package(family, system.kernel_of(facts)), *later)
 
 
 def module_packages(facts: Facts) -> tuple[str, ...]:

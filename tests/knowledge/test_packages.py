@@ -52,8 +52,8 @@ def test_other_commands() -> None:
     [
         ("debian", "ubuntu", 580, "open", "nvidia-driver-580-open", "distribution"),
         ("debian", "ubuntu", 470, "proprietary", "nvidia-driver-470", "distribution"),
-        ("debian", "debian", 580, "open", "nvidia-open-kernel-dkms nvidia-driver firmware-misc-nonfree", "distribution"),
-        ("debian", "debian", 550, "proprietary", "nvidia-driver firmware-misc-nonfree", "distribution"),
+        ("debian", "debian", 580, "open", "nvidia-open-kernel-dkms nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree", "distribution"),
+        ("debian", "debian", 550, "proprietary", "nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree", "distribution"),
         ("debian", "debian", 470, "proprietary", "nvidia-tesla-470-driver", "distribution"),
         ("fedora", "fedora", 595, "open", "akmod-nvidia xorg-x11-drv-nvidia-cuda", "RPM Fusion"),
         ("fedora", "fedora", 580, "proprietary", "akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda", "RPM Fusion"),

@@ -384,6 +384,6 @@ def test_open_modules_before_545_refuse_geforce() -> None:
     bookworm = {"id": "debian", "like": (), "version": "12", "codename": "bookworm"}
     debian = having(facts, **{f"host__distribution__{name}": value for name, value in bookworm.items()})
     usual = next(fix for _, subject in one.targets(debian) for fix in one.fixes_for(subject))
-    assert usual.commands[-1] == "sudo apt-get install nvidia-driver firmware-misc-nonfree"
+    assert usual.commands[-1] == "sudo apt-get install nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree"
     inside = having(facts, host__container="docker")
     assert next(fix for _, subject in one.targets(inside) for fix in one.fixes_for(subject)).place == "outside"

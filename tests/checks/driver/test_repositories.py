@@ -7,8 +7,9 @@ from gpudoctor.check_engine import run
 from gpudoctor.checks.driver.repository_of_another_release import repository_of_another_release
 from gpudoctor.facts import DiskModule, Distribution, Dkms, Facts, NegativePin, PackageSource
 from gpudoctor.fixes.driver import install_driver, library_packages
-from gpudoctor.fixes.module import into_new_kernel
+from gpudoctor.fixes.module import headers, into_new_kernel
 from gpudoctor.maybe import Unknown
+from gpudoctor.tasks.as_typed import shown
 from tests.builders import FEDORA, ask, card, library, plain_host
 from tests.checks.driver.test_loading import GTX970
 from tests.checks.nvidia_machines import disk, having, unloaded
@@ -53,7 +54,7 @@ def test_debians_components_are_enabled_first() -> None:
     assert f"'URIs: {SECURITY}' 'Suites: bookworm-security' 'Components: contrib non-free'" in fix.commands[0]
     assert fix.commands[1:] == (
         "sudo apt-get update",
-        "sudo apt-get install nvidia-driver firmware-misc-nonfree",
+        "sudo apt-get install nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree",
     )
     assert "Debian's components contrib and non-free, which are not enabled here for bookworm, " in fix.message
 
@@ -142,7 +143,7 @@ def test_pins_that_keep_apt_from_the_driver(
 def test_the_newest_kernel_comes_with_its_headers(release: str, headers: object, kernel: str) -> None:
     facts = debian(BOOKWORM, archive("main", *ALL))
     facts = having(facts, host__kernel__release=release, host__kernel__headers=headers)
-    command = f"sudo apt-get install {kernel}nvidia-driver firmware-misc-nonfree"
+    command = f"sudo apt-get install {kernel}nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree"
     assert install_driver(facts).commands[-1] == command
 
 
@@ -207,6 +208,21 @@ def test_a_branch_that_the_release_no_longer_has(
 
 
 @pytest.mark.parametrize(
+    ("distribution", "release", "names"),
+    [
+        (BOOKWORM, "6.1.0-57-amd64", "linux-headers-6.1.0-57-amd64 linux-headers-amd64"),
+        (TRIXIE, "6.12.118+deb13-cloud-amd64", "linux-headers-6.12.118+deb13-cloud-amd64 linux-headers-cloud-amd64"),
+        (TRIXIE, "7.3.4+deb13-amd64", "linux-headers-7.3.4+deb13-amd64"),  # of backports, where apt has an older one
+        (FEDORA, "6.17.7-300.fc43.x86_64", "kernel-devel-6.17.7-300.fc43.x86_64"),
+    ],
+)
+def test_headers_come_with_those_of_later_kernels(distribution: Distribution, release: str, names: str) -> None:
+    machine = having(NOTHING, host__distribution=distribution, host__kernel__release=release)
+    (command,) = headers(machine)
+    assert shown(command).endswith(f" install {names}")
+
+
+@pytest.mark.parametrize(
     ("distribution", "others", "commands"),
     [
         (BOOKWORM, (), ["apt-get update", "apt-get install linux-image-amd64 linux-headers-amd64", "reboot"]),
@@ -251,7 +267,7 @@ def test_debians_own_driver_brings_the_proprietary_modules() -> None:
     """Its open ones are built by few: those of Debian 13 do not compile on its kernel 6.12.118."""
     fix = install_driver(debian(TRIXIE))
     assert "branch 550 with the proprietary kernel modules" in fix.message
-    assert fix.commands[-1].endswith("nvidia-driver firmware-misc-nonfree")
+    assert fix.commands[-1].endswith("nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree")
     assert "open kernel modules" in install_driver(debian(TRIXIE), 595).message
 
 
@@ -286,7 +302,7 @@ def test_it_is_replaced_before_the_driver_is_installed() -> None:
     assert "sudo apt-get install --reinstall /var/cache/apt/archives/cuda-keyring.deb" in new.commands
     assert new.commands[-1].endswith(" nvidia-open")
     assert own.commands[0] == f"sudo mv {LIST} {LIST}.off"
-    assert own.commands[-1].endswith("nvidia-driver firmware-misc-nonfree")
+    assert own.commands[-1].endswith("nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree")
     works = one.fixes_for(having(host__distribution=TRIXIE, host__sources=(OLD,)))
     assert [fix.commands[-1] for fix in works] == ["sudo apt-get update", f"sudo mv {LIST} {LIST}.off"]
 
@@ -336,7 +352,7 @@ def test_debians_other_flavor_is_removed_because_its_driver_is_content_with_eith
     packages = (("nvidia-open-kernel-dkms", "535.261.03-1", "ii"), ("nvidia-driver", "535.261.03-1", "ii"))
     facts = having(debian(BOOKWORM, archive("main", *ALL)), nvidia__kernel__packages=packages)
     assert install_driver(facts, 535, "proprietary").commands[1:] == (
-        "sudo apt-get install nvidia-kernel-dkms nvidia-driver firmware-misc-nonfree",
+        "sudo apt-get install nvidia-kernel-dkms nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree",
         "sudo apt-get purge nvidia-open-kernel-dkms",
     )
 
@@ -375,4 +391,4 @@ def test_a_card_that_nvidias_repository_dropped_goes_back_to_debians_driver() ->
     assert "Pin: release o=NVIDIA" in fix.commands[0]
     assert fix.commands[1:3] == ("sudo apt-get update", "sudo apt-get purge libcuda1 nvidia-driver nvidia-kernel-dkms")
     assert fix.commands[3].startswith("sudo apt-get install ")
-    assert fix.commands[3].endswith("nvidia-driver firmware-misc-nonfree")
+    assert fix.commands[3].endswith("nvidia-driver libcuda1 nvidia-smi firmware-misc-nonfree")
