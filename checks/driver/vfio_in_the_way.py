@@ -93,7 +93,9 @@ def _out_of_files(facts: Facts, bound: tuple[PciDevice, ...], kept: str, verify:
     """
     lines, ids = facts.nvidia.kernel.vfio_lines, _ids(bound)
     words = [word for line in lines for word in line.text.split() if word.startswith("ids=")]
-    if f"ids={facts.nvidia.kernel.options.get('vfio_pci.ids')}" not in words:  # the kernel command line's, which counts
+    if (
+        f"ids={facts.nvidia.kernel.options.get('vfio_pci.ids', '')}" not in words
+    ):  # the kernel command line's, which counts
         return None
     naming = [line for line in lines if any(one in line.text.lower() for one in ids)]
     if not all(any(one in line.text.lower() for line in naming) for one in ids):

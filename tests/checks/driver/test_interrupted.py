@@ -4,9 +4,9 @@ from gpudoctor import catalogue
 from gpudoctor.check_engine import judge
 from gpudoctor.facts import Dkms
 from gpudoctor.queries.driver import OFF_PATH
-from tests.builders import change
+from tests.builders import change, library
 from tests.checks.driver.test_loading import NO_MODULE
-from tests.checks.nvidia_machines import having, library
+from tests.checks.nvidia_machines import having
 
 FOLDER = "/usr/lib/x86_64-linux-gnu/nvidia/current"
 

@@ -157,7 +157,7 @@ def test_path_missing(facts: Facts, verdict: tuple[str, str]) -> None:
         ({"NCCL_SOCKET_IFNAME": "ens", "NNODES": "2"}, False),
     ],
 )
-def test_exclusions_of_ones_own_let_the_loopback_in(variables: dict[str, str], found: bool) -> None:
+def test_exclusions_of_ones_own_let_the_loopback_in(variables: dict[str, Any], found: bool) -> None:
     """NCCL excludes lo only as long as the variable is not set, and a job of one node may use it."""
     (verdict,) = run(interface_missing, network(**variables))
     assert (verdict.severity is Severity.ERROR and "exclusion of lo" in verdict.message) is found
