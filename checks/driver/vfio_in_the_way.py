@@ -79,7 +79,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if named := _out_of_files(facts, bound, kept, verify):
         return (named, Fix(once, tuple(tasks), "reload-module", root=True, verify=verify))
     now = Fix(f"{kept} {once}", tuple(tasks), "reload-module", root=True, verify=verify)
-    return (now, _for_good(facts, bound, verify))
+    return (now, _by_hand(facts, bound, verify))
 
 
 def _ids(bound: tuple[PciDevice, ...]) -> tuple[str, ...]:
@@ -91,13 +91,12 @@ def _out_of_files(facts: Facts, bound: tuple[PciDevice, ...], kept: str, verify:
 
     vfio_pci_fill_ids skips an empty id: torvalds/linux, drivers/vfio/pci/vfio_pci.c.
     """
-    lines, ids = facts.nvidia.kernel.vfio_lines, _ids(bound)
-    words = [word for line in lines for word in line.text.split() if word.startswith("ids=")]
-    if (
-        f"ids={facts.nvidia.kernel.options.get('vfio_pci.ids', '')}" not in words
-    ):  # the kernel command line's, which counts
+    kernel, ids = facts.nvidia.kernel, _ids(bound)
+    words = [word for line in kernel.vfio_lines for word in line.text.split()]
+    # Otherwise the kernel command line sets them, which counts.
+    if f"ids={kernel.options.get('vfio_pci.ids', '')}" not in words:
         return None
-    naming = [line for line in lines if any(one in line.text.lower() for one in ids)]
+    naming = [line for line in kernel.vfio_lines if any(one in line.text.lower() for one in ids)]
     if not all(any(one in line.text.lower() for line in naming) for one in ids):
         return None
     files = tuple(dict.fromkeys(line.path for line in naming))
@@ -115,7 +114,7 @@ def _out_of_files(facts: Facts, bound: tuple[PciDevice, ...], kept: str, verify:
     )
 
 
-def _for_good(facts: Facts, bound: tuple[PciDevice, ...], verify: Task) -> Fix:
+def _by_hand(facts: Facts, bound: tuple[PciDevice, ...], verify: Task) -> Fix:
     message = (
         f"To use it on this host permanently: delete the GPU's id ({', '.join(_ids(bound))}) from the file that the "
         "first command lists (ids= of vfio-pci; after a change in /etc/default/grub regenerate grub's configuration "

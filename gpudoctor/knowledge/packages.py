@@ -196,7 +196,7 @@ def extra_modules_package(kernel: str) -> str:
 
 
 def proprietary_first(distro_id: str) -> bool:
-    """Whether a distribution's own driver package takes the proprietary modules unless it is told otherwise."""
+    """Whether a distribution's own driver package takes the proprietary modules unless others are chosen."""
     return distro_id in packages().proprietary_first["ids"]
 
 

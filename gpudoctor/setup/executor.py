@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 
 # Commands that may fail without harm to those after them, and what is said then.
 _MAY_FAIL = {
-    # It ends with 100 over a single dead source, whoever's that is.
+    # It ends with 100 over a single dead source, also one that the next command does not use.
     refresh_command("debian").argv: "One of apt's sources failed (above). The others are up to date, so the next "
     "command is tried.",
     # It fetches nothing: a package whose dependencies were never unpacked waits for apt, which the next command asks.
