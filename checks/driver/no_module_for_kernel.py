@@ -14,9 +14,13 @@ from gpudoctor.tasks import query
 
 
 def _version(facts: Facts) -> str | None:
-    """Version of the driver's libraries, also of those that no loader finds: dpkg links them only when it is done."""
+    """Version of the driver's libraries, also of those that no loader finds: dpkg links them only when it is done.
+
+    Those outside of the system's directories are of a driver that something else loads, such as the GPU Operator.
+    """
     copies = (*known(facts.nvidia.nvml.libraries), *known(facts.nvidia.cuda.libraries))
-    unlinked = (one.version for one in copies if one.kind == "driver" and isinstance(one.version, str))
+    own = (one for one in copies if one.kind == "driver" and one.real.startswith("/usr/lib"))
+    unlinked = (one.version for one in own if isinstance(one.version, str))
     return library_version(facts) or next(unlinked, None)
 
 

@@ -44,3 +44,15 @@ def test_libraries_that_no_loader_finds_yet_and_no_module_are_no_working_driver(
     commands = check.fixes_for(facts)[0].commands
     assert commands[1:3] == ("sudo dpkg --configure -a", "sudo apt-get --fix-broken install")
     assert "nvidia-driver" in commands[3]
+
+
+def test_libraries_of_the_gpu_operator_are_no_driver_of_the_host() -> None:
+    (check,) = catalogue.load(["driver.no-module-for-kernel"])
+    file = "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.570.169"
+    facts = having(
+        NO_MODULE,
+        nvidia__kernel__dkms=(),
+        nvidia__nvml__libraries=(library("libnvidia-ml.so.1", "570.169", real=file, found_by=OFF_PATH),),
+        nvidia__cuda__libraries=(),
+    )
+    assert [one for one in judge(facts, [check]) if one.message] == []
